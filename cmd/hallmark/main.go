@@ -1,0 +1,46 @@
+// Command hallmark renders Kubernetes manifests for Argo CD, refuses what must
+// not reach a cluster, and stamps the rest with where it came from.
+//
+// main only wires: each subcommand has a file that turns flags into a request,
+// and ui.go holds everything that a person reads.
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is main without the process: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// Helm and Kustomize write warnings to the standard loggers, and some of
+	// them quote values. What a user needs to know, hallmark says itself.
+	log.SetOutput(io.Discard)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	tuneCollector()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	root := rootCommand(env)
+	root.SetArgs(args)
+	return env.exit(root.ExecuteContext(ctx))
+}
+
+// tuneCollector lets the heap of this short process grow further before it is
+// collected, unless the user says otherwise: most of what a render allocates
+// lives until its end.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+}
+
+const gcPercent = 400

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"hallmark.dev/hallmark/internal/diag"
+)
+
+// Everything that hallmark says to a person stands in this file or in the error
+// that a package returned.
+
+const rootHelp = `hallmark renders Helm charts, kustomizations and plain YAML in memory with
+pinned renderer versions, refuses what must not reach a cluster, and stamps each
+object with its hash, the render it belongs to, its source revision and renderer.`
+
+const rootExample = `  hallmark render examples/checkout > manifests.yaml
+  hallmark verify manifests.yaml`
+
+const renderHelp = `Render, gate and stamp the application in DIR (default: the current folder) and
+print its manifests.
+
+The renderer is found as Argo CD finds it: a kustomization, else a Helm chart,
+else plain YAML. Parameters come from hallmark.yaml in DIR and from --param and
+--params, which win. On failure nothing is printed but the reason.`
+
+const renderExample = `  hallmark render examples/checkout
+  hallmark render --app checkout --namespace shop --param 'value-files[]=values-production.yaml' examples/checkout
+  hallmark render --param renderer=helm4 --param 'helm-parameters[replicas]=5' examples/checkout
+  hallmark render --evidence checkout.json examples/checkout-kustomize/overlays/production`
+
+const verifyHelp = `Recompute the hashes of stamped manifests (default: standard input) and compare
+them with their stamps. Says ok, or names each object that changed.`
+
+const verifyExample = `  hallmark render examples/checkout | hallmark verify
+  hallmark verify manifests.yaml`
+
+const versionHelp = `Print the versions of hallmark and of the renderers that are compiled in.`
+
+const versionExample = `  hallmark version
+  hallmark version -o json`
+
+// printError writes `hallmark: error: ...`, one line for each fault, then the
+// remedy where one is known. Argo CD shows the first line, so it stands alone.
+func printError(w io.Writer, err error) {
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			fmt.Fprintf(w, "hallmark: error: %s\n", printable(line))
+		}
+	}
+	hint := diag.Hint(err)
+	if hint == "" && isUsage(err) {
+		hint = "see `hallmark --help`"
+	}
+	if hint != "" {
+		fmt.Fprintf(w, "hallmark: hint: %s\n", printable(hint))
+	}
+}
+
+func printWarnings(w io.Writer, warnings []string) {
+	for _, warning := range warnings {
+		fmt.Fprintf(w, "hallmark: warning: %s\n", printable(warning))
+	}
+}
+
+// printable replaces control characters: a file name may hold terminal escapes.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return '�'
+		}
+		return r
+	}, s)
+}

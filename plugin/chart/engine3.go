@@ -1,0 +1,161 @@
+package chart
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"hallmark.dev/hallmark/internal/diag"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/strvals"
+	"sigs.k8s.io/yaml"
+)
+
+// prepare3 does what `helm template` of Helm 3 does before its engine runs:
+// cmd/helm/install.go runInstall and pkg/action/install.go RunWithContext.
+func (c *Chart) prepare3(o Options) (*prepared, error) {
+	chartFile := path.Join(c.dir, "Chart.yaml")
+	values, err := values3(o)
+	if err != nil {
+		return nil, err
+	}
+	buffered := make([]*loader.BufferedFile, len(c.files))
+	for i, f := range c.files {
+		buffered[i] = &loader.BufferedFile{Name: f.name, Data: f.data}
+	}
+	ch, err := loader.LoadFiles(buffered)
+	if err != nil {
+		return nil, loadError(c.dir, err)
+	}
+	sortDependencies3(ch)
+	if t := ch.Metadata.Type; t != "" && t != "application" {
+		return nil, notInstallable(chartFile, t)
+	}
+	if missing := missing3(ch); len(missing) > 0 {
+		return nil, missingDependency(ch.Name(), chartFile, missing)
+	}
+	if err := schemaRefs(c.dir, schemas3(ch)); err != nil && !o.SkipSchemaValidation {
+		return nil, err
+	}
+	p := &prepared{name: ch.Name(), warnings: warnings3(ch)}
+	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
+		return nil, &diag.Error{File: chartFile, Msg: err.Error()}
+	}
+	caps, err := capabilities3(o)
+	if err != nil {
+		return nil, err
+	}
+	release := chartutil.ReleaseOptions{Name: o.ReleaseName, Namespace: o.Namespace, Revision: 1, IsInstall: true}
+	top, err := chartutil.ToRenderValuesWithSchemaValidation(ch, values, release, caps, o.SkipSchemaValidation)
+	if err != nil {
+		return nil, schemaError(c.dir, err)
+	}
+	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
+		return nil, kubeVersionError(chartFile, want, caps.KubeVersion.Version)
+	}
+	visit3(ch, func(sub *chart.Chart) {
+		for _, t := range sub.Templates {
+			p.templates = append(p.templates, &template{
+				name: path.Join(sub.ChartFullPath(), t.Name),
+				text: string(t.Data),
+				set:  func(text string) { t.Data = []byte(text) },
+			})
+		}
+	})
+	for _, crd := range ch.CRDObjects() {
+		p.crds = append(p.crds, namedFile{crd.Filename, crd.File.Data})
+	}
+	p.texts = func(yield func(name, text string) bool) {
+		if !walkStrings("values", top["Values"].(chartutil.Values).AsMap(), yield) {
+			return
+		}
+		visit3(ch, func(sub *chart.Chart) {
+			for _, f := range sub.Files {
+				yield(path.Join(sub.ChartFullPath(), f.Name), string(f.Data))
+			}
+		})
+	}
+	p.run = func() (map[string]string, error) { return engine.Render(ch, top) }
+	return p, nil
+}
+
+// values3 merges the values that the user gave; pkg/cli/values/options.go.
+func values3(o Options) (map[string]any, error) {
+	base := map[string]any{}
+	for _, doc := range o.Values {
+		current := map[string]any{}
+		if err := yaml.Unmarshal(doc.Data, &current); err != nil {
+			return nil, valuesError(doc, err)
+		}
+		base = mergeMaps(base, current)
+	}
+	return base, assign(base, o, strvals.ParseInto, strvals.ParseIntoString,
+		func(s string, dest map[string]any, read func([]rune) (any, error)) error {
+			return strvals.ParseIntoFile(s, dest, read)
+		})
+}
+
+func visit3(ch *chart.Chart, visit func(*chart.Chart)) {
+	visit(ch)
+	for _, d := range ch.Dependencies() {
+		visit3(d, visit)
+	}
+}
+
+func sortDependencies3(ch *chart.Chart) {
+	deps := slices.Clone(ch.Dependencies())
+	slices.SortStableFunc(deps, func(a, b *chart.Chart) int {
+		return byNameAndVersion(a.Name(), a.Metadata.Version, b.Name(), b.Metadata.Version)
+	})
+	ch.SetDependencies(deps...)
+	for _, d := range deps {
+		sortDependencies3(d)
+	}
+}
+
+// missing3 is pkg/action/install.go CheckDependencies, with what the user needs
+// to know of the missing ones.
+func missing3(ch *chart.Chart) []dependency {
+	var missing []dependency
+	for _, r := range ch.Metadata.Dependencies {
+		if r == nil {
+			continue
+		}
+		if !slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return d.Name() == r.Name }) {
+			missing = append(missing, dependency{r.Name, r.Version, r.Repository})
+		}
+	}
+	return missing
+}
+
+func schemas3(ch *chart.Chart) []namedFile {
+	var schemas []namedFile
+	visit3(ch, func(sub *chart.Chart) {
+		if sub.Schema != nil {
+			schemas = append(schemas, namedFile{path.Join(sub.ChartFullPath(), "values.schema.json"), sub.Schema})
+		}
+	})
+	return schemas
+}
+
+func warnings3(ch *chart.Chart) []string {
+	var warnings []string
+	if ch.Metadata.Deprecated {
+		warnings = append(warnings, fmt.Sprintf("chart %q is deprecated", ch.Name()))
+	}
+	if ch.Lock == nil {
+		return warnings
+	}
+	var lock, vendored []dependency
+	for _, d := range ch.Lock.Dependencies {
+		lock = append(lock, dependency{d.Name, d.Version, d.Repository})
+	}
+	for _, d := range ch.Dependencies() {
+		vendored = append(vendored, dependency{name: d.Name(), version: d.Metadata.Version})
+	}
+	return append(warnings, lockWarnings(lock, vendored)...)
+}

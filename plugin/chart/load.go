@@ -1,0 +1,188 @@
+package chart
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/yamldoc"
+	"hallmark.dev/hallmark/plugin/source"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/ignore"
+)
+
+// Chart is a chart's files as they were read. It can be rendered any number of
+// times, also at once, with either engine.
+type Chart struct {
+	dir   string
+	files []file
+
+	mu   sync.Mutex
+	crds map[*byte]*decodedFile // by the file's first byte: the bytes are shared by all renders
+}
+
+// file is one file of a chart, its name relative to the chart's folder.
+type file struct {
+	name string
+	data []byte
+}
+
+// Dir is the chart's folder in the tree.
+func (c *Chart) Dir() string { return c.dir }
+
+var utf8BOM = []byte{0xEF, 0xBB, 0xBF}
+
+func load(fsys fs.FS, dir string) (*Chart, error) {
+	c := &Chart{dir: dir, crds: map[*byte]*decodedFile{}}
+	var err error
+	if strings.HasSuffix(dir, ".tgz") {
+		c.files, err = loadArchive(fsys, dir)
+	} else {
+		c.files, err = loadDir(fsys, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(c.files, func(f file) bool { return f.name == "Chart.yaml" }) {
+		return nil, &diag.Error{File: path.Join(dir, "Chart.yaml"), Msg: "the chart has no Chart.yaml"}
+	}
+	return c, nil
+}
+
+// loadDir lists the chart's folder as Helm's directory loader does: symbolic
+// links are followed, .helmignore applies, byte order marks are dropped.
+func loadDir(fsys fs.FS, dir string) ([]file, error) {
+	rules, err := ignoreRules(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	err = source.Walk(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := relative(dir, name)
+		if rel == "." {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if rules.Ignore(rel, info) {
+			if info.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if info.IsDir() {
+			return nil
+		}
+		if !info.Mode().IsRegular() {
+			return &diag.Error{File: name, Msg: "a chart may hold regular files only"}
+		}
+		if info.Size() > loader.MaxDecompressedFileSize {
+			return &diag.Error{File: name, Msg: fmt.Sprintf("the file has %d bytes; Helm accepts %d in a chart", info.Size(), loader.MaxDecompressedFileSize)}
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{rel, bytes.TrimPrefix(data, utf8BOM)})
+		return nil
+	})
+	return files, err
+}
+
+// ignoreRules reads .helmignore. Both Helm versions read it alike.
+func ignoreRules(fsys fs.FS, dir string) (*ignore.Rules, error) {
+	name := path.Join(dir, ignore.HelmIgnore)
+	rules := ignore.Empty()
+	data, err := fs.ReadFile(fsys, name)
+	switch {
+	case err == nil:
+		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
+			return nil, &diag.Error{File: name, Msg: err.Error()}
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	rules.AddDefaults()
+	return rules, nil
+}
+
+func loadArchive(fsys fs.FS, name string) ([]file, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	// The archive reader of Helm bounds what it unpacks and refuses paths that
+	// leave the chart. Both versions read archives alike.
+	buffered, err := loader.LoadArchiveFiles(bytes.NewReader(data))
+	if err != nil {
+		return nil, &diag.Error{File: name, Msg: err.Error()}
+	}
+	files := make([]file, len(buffered))
+	for i, f := range buffered {
+		files[i] = file{f.Name, f.Data}
+	}
+	return files, nil
+}
+
+func relative(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	if name == dir {
+		return "."
+	}
+	return strings.TrimPrefix(name, dir+"/")
+}
+
+// byNameAndVersion is the order in which dependencies are visited.
+func byNameAndVersion(nameA, versionA, nameB, versionB string) int {
+	return cmp.Or(strings.Compare(nameA, nameB), strings.Compare(versionA, versionB))
+}
+
+// decodedFile is a file of the crds/ folder. Such files are not templates: they
+// come out as they are, so they are decoded once for a chart.
+type decodedFile struct {
+	once sync.Once
+	docs []yamldoc.Document
+	err  error
+}
+
+func (d *decodedFile) decode(f namedFile) ([]yamldoc.Document, error) {
+	d.once.Do(func() { d.docs, d.err = yamldoc.Stream(f.name, f.data) })
+	return d.docs, d.err
+}
+
+// namedFile is a file with the name that Helm prints for it.
+type namedFile struct {
+	name string
+	data []byte
+}
+
+// decoded returns the place where the decoded form of f is kept.
+func (c *Chart) decoded(f namedFile) *decodedFile {
+	if len(f.data) == 0 {
+		return &decodedFile{}
+	}
+	key := &f.data[0]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.crds[key]
+	if d == nil {
+		d = &decodedFile{}
+		c.crds[key] = d
+	}
+	return d
+}

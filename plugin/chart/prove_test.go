@@ -1,0 +1,206 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A changing value has to be found in the field where it ends, with the
+// function, the template and the line that it comes from.
+func TestUnstableFields(t *testing.T) {
+	t.Parallel()
+	helper := `{{- define "web.password" -}}
+{{ randAlphaNum 16 }}
+{{- end -}}
+`
+	tests := []struct {
+		name     string
+		files    map[string]string
+		values   string
+		path     string
+		function string
+		at       string
+	}{
+		{"random string in a Secret (harbor-helm 2263)",
+			map[string]string{"templates/s.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\ndata:\n  key: {{ randAlphaNum 16 | b64enc }}\n"},
+			"", "/data/key", "randAlphaNum", "web/templates/s.yaml:6"},
+		{"through a named template",
+			map[string]string{"templates/_h.tpl": helper, "templates/c.yaml": configMap("c", `p: {{ include "web.password" . }}`)},
+			"", "/data/p", "randAlphaNum", "web/templates/_h.tpl:2"},
+		{"through a computed name",
+			map[string]string{"templates/_h.tpl": helper, "templates/c.yaml": configMap("c", `p: {{ include (printf "%s.password" .Chart.Name) . }}`)},
+			"", "/data/p", "randAlphaNum", "web/templates/_h.tpl:2"},
+		{"certificate authority (charts-passbolt 32)",
+			map[string]string{"templates/c.yaml": configMap("c", `ca: {{ (genCA "web" 365).Cert | b64enc }}`)},
+			"", "/data/ca", "genCA", "web/templates/c.yaml:6"},
+		{"signed certificate",
+			map[string]string{"templates/c.yaml": configMap("c", `crt: {{ (genSignedCert "web" nil nil 365 (genCA "web" 365)).Cert | b64enc }}`)},
+			"", "/data/crt", "genSignedCert", "web/templates/c.yaml:6"},
+		{"new value where lookup is empty (stackstorm-k8s 442)",
+			map[string]string{"templates/c.yaml": `{{- $old := lookup "v1" "Secret" "shop" "s" }}
+` + configMap("c", `key: {{ $old.data | default (dict "key" (randAlpha 32)) | dig "key" "" }}`)},
+			"", "/data/key", "randAlpha", "web/templates/c.yaml:7"},
+		{"uuid (helm-charts 1296)",
+			map[string]string{"templates/c.yaml": configMap("c", `id: {{ uuidv4 }}`)}, "", "/data/id", "uuidv4", "web/templates/c.yaml:6"},
+		{"current second (helm-charts 1296)",
+			map[string]string{"templates/c.yaml": configMap("c", `at: {{ now | unixEpoch | quote }}`)}, "", "/data/at", "now", "web/templates/c.yaml:6"},
+		{"current day",
+			map[string]string{"templates/c.yaml": configMap("c", `day: {{ now | date "2006-01-02" | quote }}`)}, "", "/data/day", "now", "web/templates/c.yaml:6"},
+		{"current year in a variable",
+			map[string]string{"templates/c.yaml": "{{ $n := now }}\n" + configMap("c", `year: {{ $n.Year | quote }}`)}, "", "/data/year", "now", "web/templates/c.yaml:1"},
+		{"age of a fixed time",
+			map[string]string{"templates/c.yaml": configMap("c", `age: {{ ago (toDate "2006-01-02" "2020-01-01") | quote }}`)}, "", "/data/age", "ago", "web/templates/c.yaml:6"},
+		{"date of a string is the current one",
+			map[string]string{"templates/c.yaml": configMap("c", `day: {{ date "2006-01-02" "2020-01-01" | quote }}`)}, "", "/data/day", "date", "web/templates/c.yaml:6"},
+		{"one of two",
+			map[string]string{"templates/c.yaml": configMap("c", `i: {{ randInt 0 2 | quote }}`)}, "", "/data/i", "randInt", "web/templates/c.yaml:6"},
+		{"one letter",
+			map[string]string{"templates/c.yaml": configMap("c", `i: {{ randNumeric 1 | quote }}`)}, "", "/data/i", "randNumeric", "web/templates/c.yaml:6"},
+		{"shuffled",
+			map[string]string{"templates/c.yaml": configMap("c", `s: {{ shuffle "abcdef" }}`)}, "", "/data/s", "shuffle", "web/templates/c.yaml:6"},
+		{"values of a map",
+			map[string]string{"templates/c.yaml": configMap("c", `v: {{ values (dict "a" "x" "b" "y") | join "," }}`)}, "", "/data/v", "values", "web/templates/c.yaml:6"},
+		{"password hash",
+			map[string]string{"templates/c.yaml": configMap("c", `h: {{ htpasswd "u" "p" | quote }}`)}, "", "/data/h", "htpasswd", "web/templates/c.yaml:6"},
+		{"in text that tpl runs",
+			map[string]string{"templates/c.yaml": configMap("c", `t: {{ tpl .Values.t . }}`)},
+			`t: "{{ randAlphaNum 12 }}"`, "/data/t", "randAlphaNum", "values.t"},
+		{"in a file that tpl runs",
+			map[string]string{"files/x.tpl": "{{ randAlphaNum 12 }}", "templates/c.yaml": configMap("c", `t: {{ tpl (.Files.Get "files/x.tpl") . }}`)},
+			"", "/data/t", "randAlphaNum", "web/files/x.tpl"},
+		{"in a name",
+			map[string]string{"templates/c.yaml": configMap("job-{{ randAlpha 8 | lower }}", "a: b")}, "", "/metadata/name", "randAlpha", "web/templates/c.yaml:4"},
+		{"in a list",
+			map[string]string{"templates/c.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: a\n    args: [x, {{ randAlpha 9 }}]\n"},
+			"", "/spec/containers/0/args/1", "randAlpha", "web/templates/c.yaml:7"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			eachEngine(t, func(t *testing.T, engine Engine) {
+				out, err := render(t, engine, tt.files, Options{Prove: true, Values: []Document{{"values", []byte(tt.values)}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(out.Findings) != 1 {
+					t.Fatalf("got findings %+v, want one", out.Findings)
+				}
+				f := out.Findings[0]
+				if got := pointer(f.Path); got != tt.path {
+					t.Errorf("got path %q, want %q", got, tt.path)
+				}
+				var calls []string
+				for _, c := range f.Calls {
+					at := c.Template
+					if c.Line > 0 {
+						at = fmt.Sprintf("%s:%d", c.Template, c.Line)
+					}
+					calls = append(calls, c.Function+" "+at)
+				}
+				if want := tt.function + " " + tt.at; !strings.Contains(strings.Join(calls, "\n")+"\n", want+"\n") {
+					t.Errorf("got calls %q, want %q among them", calls, want)
+				}
+			})
+		})
+	}
+}
+
+func pointer(path []any) string {
+	var b strings.Builder
+	for _, p := range path {
+		fmt.Fprintf(&b, "/%v", p)
+	}
+	return b.String()
+}
+
+// Only what reaches the output counts.
+func TestStableAlthoughSuspicious(t *testing.T) {
+	t.Parallel()
+	tests := map[string]map[string]string{
+		"branch not taken":        {"templates/c.yaml": configMap("c", `p: {{ if .Values.generate }}{{ randAlphaNum 16 }}{{ else }}fixed{{ end }}`)},
+		"default not needed":      {"templates/c.yaml": configMap("c", `p: {{ .Values.p | default (randAlphaNum 16) }}`), "values.yaml": "p: fixed\n"},
+		"helper never included":   {"templates/_h.tpl": `{{ define "x" }}{{ uuidv4 }}{{ end }}`, "templates/c.yaml": configMap("c", "a: b")},
+		"result thrown away":      {"templates/c.yaml": "{{ $_ := now }}\n" + configMap("c", "a: b")},
+		"only its length":         {"templates/c.yaml": configMap("c", `i: {{ randAlphaNum 16 | len | quote }}`)},
+		"date of a fixed time":    {"templates/c.yaml": configMap("c", `d: {{ toDate "2006-01-02" "2020-01-01" | date "2006" | quote }}`)},
+		"date of a unix time":     {"templates/c.yaml": configMap("c", `d: {{ date "2006" 1577836800 | quote }}`)},
+		"values in a fixed order": {"templates/c.yaml": configMap("c", `v: {{ values (dict "a" "x" "b" "y") | sortAlpha | join "," }}`)},
+		"fields with such names":  {"templates/c.yaml": configMap("c", `v: {{ .Values.keys.now }}`), "values.yaml": "keys: {now: x}\n"},
+		"words in text":           {"templates/c.yaml": configMap("c", "v: keys and values of now")},
+		"in NOTES.txt":            {"templates/NOTES.txt": "{{ now }} {{ randAlpha 9 }}", "templates/c.yaml": configMap("c", "a: b")},
+		"named but not called":    {"templates/c.yaml": configMap("c", `v: {{ "randAlphaNum" | quote }}`)},
+	}
+	for name, files := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachEngine(t, func(t *testing.T, engine Engine) {
+				out, err := render(t, engine, files, Options{Prove: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(out.Findings) != 0 {
+					t.Errorf("got findings %+v, want none", out.Findings)
+				}
+			})
+		})
+	}
+}
+
+// The keys of a map come out sorted, however the call is written.
+func TestKeysAreSorted(t *testing.T) {
+	t.Parallel()
+	calls := map[string]string{
+		"range":          `{{ range keys .Values.m }}{{ . }},{{ end }}`,
+		"range variable": `{{ range $i, $k := keys .Values.m -}}{{ $k }},{{- end }}`,
+		"pipeline":       `{{ .Values.m | keys | join "," }},`,
+		"parentheses":    `{{ join "," (keys .Values.m) }},`,
+		"variable":       `{{ $k := keys .Values.m }}{{ join "," $k }},`,
+		"several maps":   `{{ keys .Values.m (dict) | uniq | join "," }},`,
+		"quoted bracket": `{{ join "," (keys (dict "a}}" 1 "b" 1 "c" 1 "d" 1 "e)" 1)) | replace "}}" "" | replace ")" "" }},`,
+		"sorted already": `{{ keys .Values.m | sortAlpha | join "," }},`,
+		"include":        `{{ include "keys" .Values.m }}`,
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachEngine(t, func(t *testing.T, engine Engine) {
+				files := map[string]string{
+					"values.yaml":      "m: {d: 1, b: 1, e: 1, a: 1, c: 1}\n",
+					"templates/_h.tpl": `{{ define "keys" }}{{ range keys . }}{{ . }},{{ end }}{{ end }}`,
+					"templates/c.yaml": configMap("c", "v: "+call),
+				}
+				for range 8 {
+					out, err := render(t, engine, files, Options{Prove: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					data := out.Objects[0].Value["data"].(map[string]any)
+					if data["v"] != "a,b,c,d,e," {
+						t.Fatalf("got %q, want the keys in order", data["v"])
+					}
+					if len(out.Findings) != 0 {
+						t.Fatalf("got findings %+v, want none", out.Findings)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestLookupIsNoticed(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine Engine) {
+		files := map[string]string{"templates/c.yaml": configMap("c", `v: {{ lookup "v1" "Secret" "shop" "s" | toJson | quote }}`)}
+		out, err := render(t, engine, files, Options{Prove: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out.Objects[0].Value["data"].(map[string]any)["v"]; got != "{}" {
+			t.Errorf("got %q, want an empty result", got)
+		}
+		if len(out.Noticed) != 1 || out.Noticed[0] != "lookup" {
+			t.Errorf("got noticed %q, want lookup", out.Noticed)
+		}
+	})
+}

@@ -1,0 +1,14 @@
+// Package plugin renders one application: it is what the command line, the exec
+// plugin and the plugin server have in common.
+//
+//	load      hallmark.yaml beside the sources; the Application's parameters override it
+//	render    Helm 3, Helm 4, Kustomize or plain files, all in memory
+//	gate      refuse what must not reach a cluster
+//	stamp     write the five annotations
+//
+// A Request names a tree and a folder in it; Render returns the stamped objects
+// or an error, never both. Equal requests give equal bytes.
+//
+// The renderers do not know of each other. Where a kustomization inflates Helm
+// charts, this package hands the chart renderer to Kustomize.
+package plugin

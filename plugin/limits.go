@@ -1,0 +1,75 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/metrics"
+	"time"
+)
+
+// LimitError says that a render needed more than its Limits allow.
+type LimitError struct {
+	// Limit is the limit's name: "renderTime" or "memoryBytes".
+	Limit string
+	// Allowed is its value, as it is written in a policy.
+	Allowed string
+}
+
+func (e *LimitError) Error() string {
+	if e.Limit == "renderTime" {
+		return fmt.Sprintf("rendering takes longer than limits.renderTime allows (%s)", e.Allowed)
+	}
+	return fmt.Sprintf("rendering needs more memory than limits.%s allows (%s)", e.Limit, e.Allowed)
+}
+
+// Hint says how to get past the limit.
+func (e *LimitError) Hint() string {
+	return fmt.Sprintf("look for a template that loops or repeats without bound; or raise limits.%s (--limit %s=N on the command line)", e.Limit, e.Limit)
+}
+
+// guard bounds the time and the memory of one render. A template that never
+// ends cannot be stopped from outside, but the caller gets its answer. The
+// memory is that of the whole process: with several renders at once the limit is
+// one for all of them.
+func guard(ctx context.Context, l Limits) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(l.RenderTime, func() {
+		cancel(&LimitError{"renderTime", l.RenderTime.String()})
+	})
+	ticker := time.NewTicker(20 * time.Millisecond)
+	start := heapBytes()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if now := heapBytes(); now > start && now-start > uint64(l.MemoryBytes) {
+					cancel(&LimitError{"memoryBytes", fmt.Sprint(l.MemoryBytes)})
+					return
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		timer.Stop()
+		ticker.Stop()
+		cancel(nil)
+	}
+}
+
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// explain prefers the reason for which the context ended to whatever error the
+// renderer made of it.
+func explain(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return cause
+	}
+	return err
+}

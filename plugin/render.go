@@ -1,0 +1,256 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/plugin/chart"
+	"hallmark.dev/hallmark/plugin/gate"
+	"hallmark.dev/hallmark/plugin/overlay"
+	"hallmark.dev/hallmark/plugin/source"
+	"hallmark.dev/hallmark/plugin/stamp"
+)
+
+// Renderer turns the sources of one application into objects.
+type Renderer interface {
+	// Render returns the objects in the renderer's own order.
+	Render(ctx context.Context, in *Input) (*Output, error)
+}
+
+// Input is what a renderer works on: a request whose parameters are final.
+type Input struct {
+	// FS is the tree; every read of it is recorded.
+	FS fs.FS
+	// Dir is the application's folder in FS.
+	Dir string
+	// Name is the application's name without a namespace in front of it.
+	Name       string
+	Namespace  string
+	Parameters Parameters
+	Env        map[string]string
+	Limits     Limits
+
+	KubeVersion string
+	APIVersions []string
+}
+
+// Output is what a renderer returns.
+type Output struct {
+	Objects []object.Object
+	// Version is the renderer's name and version for the stamp.
+	Version string
+	// Unstable are fields that differ from render to render. They are found
+	// only if the determinism parameter asks for it.
+	Unstable []Unstable
+	// Noticed are template functions that the evidence names.
+	Noticed  []string
+	Warnings []string
+}
+
+// Unstable is a field that differs from render to render.
+type Unstable struct {
+	Object object.ID
+	Origin string
+	// Path leads to the field; it is empty if the whole object differs.
+	Path stamp.Path
+	// Calls are the template functions that can be the reason.
+	Calls []chart.Call
+}
+
+// Render renders, gates and stamps one application.
+func Render(ctx context.Context, r *Request) (*Result, error) {
+	limits := r.Limits.orDefault()
+	ctx, release := guard(ctx, limits)
+	defer release()
+
+	view := r.Tree.View()
+	in, renderer, err := r.resolve(view, limits)
+	if err != nil {
+		return nil, err
+	}
+	out, err := renderer.Render(ctx, in)
+	if err != nil {
+		return nil, explain(ctx, err)
+	}
+	objects, err := gate.Expand(out.Objects)
+	if err != nil {
+		return nil, err
+	}
+	// Whatever goes wrong is reported together: a person fixes all of it at once.
+	check := gate.Check(objects, gate.Options{
+		AllowEmpty: in.Parameters.AllowEmpty, Namespace: r.Namespace, MaxObjects: limits.Objects,
+	})
+	var unstable error
+	if in.Parameters.Determinism != DeterminismWarn {
+		unstable = refuseUnstable(out)
+	}
+	if err := errors.Join(check, unstable); err != nil {
+		return nil, err
+	}
+	return r.stamp(view, in, out, objects)
+}
+
+// resolve settles the parameters, the folder and the renderer.
+func (r *Request) resolve(view *source.View, limits Limits) (*Input, Renderer, error) {
+	dir := path.Clean(r.Path)
+	if !fs.ValidPath(dir) {
+		return nil, nil, fmt.Errorf("application path %q leaves the repository root", r.Path)
+	}
+	info, err := fs.Stat(view, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, fmt.Errorf("application path %q does not exist", r.Path)
+	case err != nil:
+		return nil, nil, err
+	case !info.IsDir():
+		return nil, nil, fmt.Errorf("application path %q is a file, want a folder", r.Path)
+	}
+	parameters, err := loadFile(view, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	parameters = parameters.override(r.Parameters)
+	if err := parameters.validate(); err != nil {
+		return nil, nil, err
+	}
+	renderer, err := choose(view, dir, parameters)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := &Input{
+		FS: view, Dir: dir, Name: r.instance(), Namespace: r.Namespace,
+		Parameters: parameters, Env: r.environment(), Limits: limits,
+		KubeVersion: r.KubeVersion, APIVersions: nonEmpty(r.APIVersions),
+	}
+	if parameters.KubeVersion != "" {
+		in.KubeVersion = parameters.KubeVersion
+	}
+	if len(parameters.APIVersions) > 0 {
+		in.APIVersions = parameters.APIVersions
+	}
+	if in.KubeVersion, err = genericVersion(in.KubeVersion); err != nil {
+		return nil, nil, err
+	}
+	return in, renderer, nil
+}
+
+// nonEmpty drops empty entries: Argo CD sends KUBE_API_VERSIONS set but empty
+// when it does not know the cluster's.
+func nonEmpty(list []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// validate checks the parameters that have a closed set of values.
+func (p *Parameters) validate() error {
+	oneOf := func(name, value string, allowed ...string) error {
+		if value == "" || slices.Contains(allowed, value) {
+			return nil
+		}
+		return fmt.Errorf("parameter %q: got %q, want one of %s", name, value, strings.Join(allowed, ", "))
+	}
+	return errors.Join(
+		oneOf("renderer", p.Renderer, RendererHelm3, RendererHelm4, RendererKustomize, RendererPlain),
+		oneOf("determinism", p.Determinism, DeterminismEnforce, DeterminismWarn),
+		oneOf("kustomize-helm", p.KustomizeHelm, RendererHelm3, RendererHelm4),
+	)
+}
+
+// choose picks the renderer that the parameters name or, as Argo CD does, a
+// kustomization before a chart before plain files.
+func choose(fsys fs.FS, dir string, p Parameters) (Renderer, error) {
+	name := p.Renderer
+	if name == "" {
+		var err error
+		if name, err = discover(fsys, dir); err != nil {
+			return nil, err
+		}
+	}
+	var renderer Renderer
+	var version string
+	switch name {
+	case RendererHelm3, RendererHelm4:
+		engine := chart.Engine(name)
+		renderer, version = helmRenderer{engine}, engine.Version()
+	case RendererKustomize:
+		renderer, version = kustomizeRenderer{}, overlay.Version
+	default:
+		renderer, version = plainRenderer{}, plainVersion
+	}
+	if pin := p.RendererVersion; pin != "" && strings.TrimPrefix(pin, "v") != strings.TrimPrefix(version, "v") {
+		return nil, diag.WithHint(
+			fmt.Errorf("renderer-version pins %s %q, but this hallmark renders with %s", name, pin, version),
+			"use a hallmark release with the pinned version, or move the pin after `hallmark render` shows what changes")
+	}
+	return renderer, nil
+}
+
+func discover(fsys fs.FS, dir string) (string, error) {
+	if _, found, err := overlay.Find(fsys, dir); err != nil || found {
+		return RendererKustomize, err
+	}
+	_, err := fs.Stat(fsys, path.Join(dir, "Chart.yaml"))
+	switch {
+	case err == nil:
+		return RendererHelm3, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return RendererPlain, nil
+	}
+	return "", err
+}
+
+// refuseUnstable turns unstable fields into the error of the determinism gate.
+func refuseUnstable(out *Output) error {
+	if len(out.Unstable) == 0 {
+		return nil
+	}
+	var list diag.List
+	clock, lookup := false, slices.Contains(out.Noticed, "lookup")
+	for _, u := range out.Unstable {
+		list.Add(&diag.Error{File: u.Origin, Msg: u.message()})
+		for _, c := range u.Calls {
+			clock = clock || c.Function == "now" || c.Function == "ago"
+		}
+	}
+	hint := "set the value explicitly, for example from a Secret that is not rendered here; determinism=warn accepts the difference and leaves the field out of the hash"
+	switch {
+	case lookup:
+		hint = "the chart looks for an existing object with lookup, which is empty outside a cluster, so it makes a new value on each render: set the value explicitly"
+	case clock:
+		hint = "the output depends on the time of rendering: set the value explicitly, or remove it"
+	}
+	return diag.WithHint(list.Err(), hint)
+}
+
+// message names the object, the field and the calls that can be the reason.
+func (u Unstable) message() string {
+	what := "the number or kind of the documents"
+	if u.Object != (object.ID{}) {
+		what = u.Object.String()
+		if len(u.Path) > 0 {
+			what += " field " + u.Path.Pointer()
+		}
+	}
+	msg := what + " differs from render to render"
+	for i, c := range u.Calls {
+		switch {
+		case i == 0:
+			msg += ", because of "
+		case i == len(u.Calls)-1:
+			msg += " or "
+		default:
+			msg += ", "
+		}
+		msg += fmt.Sprintf("%s in %s", c.Function, c.Template)
+		if c.Line > 0 {
+			msg += fmt.Sprintf(":%d", c.Line)
+		}
+	}
+	return msg
+}

@@ -1,0 +1,297 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/plugin/chart"
+	"hallmark.dev/hallmark/plugin/directory"
+	"hallmark.dev/hallmark/plugin/overlay"
+	"hallmark.dev/hallmark/plugin/stamp"
+
+	"sigs.k8s.io/yaml"
+)
+
+// plainVersion is the version of the plain renderer: it changes when the same
+// files would give other objects.
+const plainVersion = "v1"
+
+// helmRenderer renders the chart in the application's folder.
+type helmRenderer struct{ engine chart.Engine }
+
+func (h helmRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+	ch, err := chart.Load(in.FS, in.Dir)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := helmOptions(in)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := ch.Render(ctx, h.engine, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Output{
+		Objects:  rendered.Objects,
+		Version:  rendererVersion(h.engine),
+		Unstable: unstableFields(rendered.Findings),
+		Noticed:  rendered.Noticed,
+		Warnings: rendered.Warnings,
+	}, nil
+}
+
+func rendererVersion(e chart.Engine) string { return string(e) + "/" + e.Version() }
+
+// helmOptions translates the parameters as Argo CD's helmTemplate does.
+func helmOptions(in *Input) (chart.Options, error) {
+	p := in.Parameters
+	o := chart.Options{
+		ReleaseName:          in.Name,
+		Namespace:            in.Namespace,
+		KubeVersion:          in.KubeVersion,
+		APIVersions:          in.APIVersions,
+		SkipCRDs:             p.SkipCRDs,
+		SkipTests:            p.SkipTests,
+		SkipSchemaValidation: p.SkipSchemaValidation,
+		Prove:                true,
+		MaxOutput:            in.Limits.OutputBytes,
+		ReadFile:             func(name string) ([]byte, error) { return fs.ReadFile(in.FS, name) },
+	}
+	if p.ReleaseName != "" {
+		o.ReleaseName = p.ReleaseName
+	}
+	if p.Namespace != "" {
+		o.Namespace = p.Namespace
+	}
+	if err := checkReleaseName(o.ReleaseName); err != nil {
+		return o, err
+	}
+	patterns := make([]string, len(p.ValueFiles))
+	for i, raw := range p.ValueFiles {
+		if err := refuseOtherSource(raw, in.Env); err != nil {
+			return o, err
+		}
+		patterns[i] = expand(raw, in.Env)
+	}
+	files, err := chart.ResolveValueFiles(in.FS, in.Dir, patterns, p.IgnoreMissingValueFiles)
+	if err != nil {
+		return o, err
+	}
+	for _, name := range files {
+		data, err := fs.ReadFile(in.FS, name)
+		if err != nil {
+			return o, err
+		}
+		o.Values = append(o.Values, chart.Document{Name: name, Data: data})
+	}
+	if p.Values != "" {
+		o.Values = append(o.Values, chart.Document{Name: "parameter values", Data: []byte(p.Values)})
+	}
+	for _, name := range sortedKeys(p.HelmParameters) {
+		o.Set = append(o.Set, chart.Assignment{Name: name, Value: expand(p.HelmParameters[name], in.Env)})
+	}
+	for _, name := range sortedKeys(p.HelmStringParameters) {
+		o.SetString = append(o.SetString, chart.Assignment{Name: name, Value: expand(p.HelmStringParameters[name], in.Env)})
+	}
+	for _, name := range sortedKeys(p.HelmFileParameters) {
+		raw := p.HelmFileParameters[name]
+		if err := refuseOtherSource(raw, in.Env); err != nil {
+			return o, err
+		}
+		file, err := chart.ResolvePath(in.Dir, expand(raw, in.Env))
+		if err != nil {
+			return o, fmt.Errorf("helm-file-parameters[%s]: %w", name, err)
+		}
+		o.SetFile = append(o.SetFile, chart.Assignment{Name: name, Value: file})
+	}
+	return o, nil
+}
+
+// refuseOtherSource refuses `$ref/path`, which in an Application with several
+// sources names a file of another one: repo-server sends a plugin one source.
+// Expanded as a variable it would become `/path`, another file altogether.
+func refuseOtherSource(raw string, env map[string]string) error {
+	if !strings.HasPrefix(raw, "$") || strings.HasPrefix(raw, "$$") {
+		return nil
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(raw, "$"), "/")
+	if _, known := env[strings.Trim(name, "{}")]; known || strings.Contains(name, "{") {
+		return nil
+	}
+	return diag.WithHint(
+		fmt.Errorf("%q refers to the source %q of a multi-source Application, and Argo CD sends a plugin only its own source", raw, name),
+		"keep the file in the repository that is rendered, or give its content in the values parameter")
+}
+
+// checkReleaseName applies Helm's rule for release names.
+func checkReleaseName(name string) error {
+	if err := chart.ValidReleaseName(name); err != nil {
+		return diag.WithHint(err, "set the release-name parameter, or --app on the command line")
+	}
+	return nil
+}
+
+// kustomizeRenderer builds the kustomization in the application's folder.
+type kustomizeRenderer struct{}
+
+func (kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+	opts, err := kustomizeOptions(in)
+	if err != nil {
+		return nil, err
+	}
+	engine := chart.Helm3
+	if in.Parameters.KustomizeHelm == RendererHelm4 {
+		engine = chart.Helm4
+	}
+	inflated := &inflator{in: in, engine: engine}
+	opts.Inflate = inflated.inflate
+	objects, err := overlay.Build(ctx, in.FS, in.Dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	out := &Output{Objects: objects, Version: "kustomize/" + overlay.Version}
+	if inflated.used {
+		out.Version += "+" + rendererVersion(engine)
+	}
+	out.Noticed, out.Warnings = inflated.noticed, inflated.warnings
+	if len(inflated.findings) == 0 {
+		return out, nil
+	}
+	if in.Parameters.Determinism != DeterminismWarn {
+		out.Unstable = unstableFields(inflated.findings)
+		return out, nil
+	}
+	// The overlay may have renamed or patched what a chart made, so the fields
+	// are those that differ between two whole builds.
+	again, err := overlay.Build(ctx, in.FS, in.Dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	out.Unstable = differences(objects, again)
+	return out, nil
+}
+
+// inflator renders the charts of a kustomization.
+type inflator struct {
+	in     *Input
+	engine chart.Engine
+
+	mu       sync.Mutex
+	used     bool
+	findings []chart.Finding
+	noticed  []string
+	warnings []string
+}
+
+func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error) {
+	ch, err := chart.Load(i.in.FS, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o := chart.Options{
+		ReleaseName: c.ReleaseName, Namespace: c.Namespace,
+		KubeVersion: c.KubeVersion, APIVersions: c.APIVersions,
+		SkipCRDs: !c.IncludeCRDs, SkipHooks: c.SkipHooks, SkipTests: c.SkipTests,
+		Prove: true, MaxOutput: i.in.Limits.OutputBytes,
+	}
+	for n, data := range c.Values {
+		o.Values = append(o.Values, chart.Document{Name: fmt.Sprintf("values %d of chart %s", n+1, c.Name), Data: data})
+	}
+	out, err := ch.Render(ctx, i.engine, o)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.used = true
+	i.findings = append(i.findings, out.Findings...)
+	i.warnings = append(i.warnings, out.Warnings...)
+	for _, name := range out.Noticed {
+		if !slices.Contains(i.noticed, name) {
+			i.noticed = append(i.noticed, name)
+		}
+	}
+	return out.Stream(), nil
+}
+
+// kustomizeOptions translates the parameters as Argo CD's kustomize.Build does.
+func kustomizeOptions(in *Input) (overlay.Options, error) {
+	p := in.Parameters
+	o := overlay.Options{
+		NamePrefix: p.KustomizeNamePrefix, NameSuffix: p.KustomizeNameSuffix,
+		CommonLabels:         expandMap(p.KustomizeCommonLabels, in.Env),
+		CommonAnnotations:    p.KustomizeCommonAnnotations,
+		LabelWithoutSelector: p.KustomizeLabelWithoutSelector, LabelIncludeTemplates: p.KustomizeLabelIncludeTemplates,
+		ForceCommonLabels: p.KustomizeForceCommonLabels, ForceCommonAnnotations: p.KustomizeForceCommonAnnotations,
+		Namespace:  p.KustomizeNamespace,
+		Components: p.KustomizeComponents, IgnoreMissingComponents: p.KustomizeIgnoreMissingComponents,
+		KubeVersion: in.KubeVersion, APIVersions: in.APIVersions,
+	}
+	if p.KustomizeAnnotationsEnvsubst {
+		o.CommonAnnotations = expandMap(p.KustomizeCommonAnnotations, in.Env)
+	}
+	for _, image := range p.KustomizeImages {
+		o.Images = append(o.Images, expand(image, in.Env))
+	}
+	for _, name := range sortedKeys(p.KustomizeReplicas) {
+		count, err := strconv.ParseInt(p.KustomizeReplicas[name], 10, 64)
+		if err != nil {
+			return o, fmt.Errorf("kustomize-replicas[%s]: got %q, want a whole number", name, p.KustomizeReplicas[name])
+		}
+		o.Replicas = append(o.Replicas, overlay.Replica{Name: name, Count: count})
+	}
+	if p.KustomizePatches != "" {
+		if err := yaml.UnmarshalStrict([]byte(p.KustomizePatches), &o.Patches); err != nil {
+			return o, errors.New("kustomize-patches: want a YAML list of patches, each with path or patch, target and options")
+		}
+	}
+	return o, nil
+}
+
+// plainRenderer takes the manifests of the application's folder as they are.
+type plainRenderer struct{}
+
+func (plainRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+	p := in.Parameters
+	objects, warnings, err := directory.Load(ctx, in.FS, in.Dir, directory.Options{
+		Recurse: p.DirectoryRecurse, Include: p.DirectoryInclude, Exclude: p.DirectoryExclude,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Output{Objects: objects, Version: RendererPlain + "/" + plainVersion}
+	for _, w := range warnings {
+		out.Warnings = append(out.Warnings, w.Error())
+	}
+	return out, nil
+}
+
+func unstableFields(findings []chart.Finding) []Unstable {
+	out := make([]Unstable, len(findings))
+	for i, f := range findings {
+		out[i] = Unstable{Object: f.Object, Origin: f.Template, Path: stamp.Path(f.Path), Calls: f.Calls}
+	}
+	return out
+}
+
+// genericVersion drops what a cluster adds to its version ("v1.31.2-eks.7"), as
+// Argo CD does before it hands the version to Helm.
+func genericVersion(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	generic, err := chart.GenericVersion(v)
+	if err != nil {
+		return "", fmt.Errorf("kube-version %q: want a version such as 1.31 or 1.31.2", path.Base(v))
+	}
+	return generic, nil
+}

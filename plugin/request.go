@@ -1,0 +1,163 @@
+package plugin
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hallmark.dev/hallmark/internal/evidence"
+	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/plugin/source"
+	"hallmark.dev/hallmark/plugin/stamp"
+)
+
+// The renderers, by the names of the renderer parameter.
+const (
+	RendererHelm3     = "helm3"
+	RendererHelm4     = "helm4"
+	RendererKustomize = "kustomize"
+	RendererPlain     = "plain"
+)
+
+// The values of the determinism parameter.
+const (
+	DeterminismEnforce = "enforce"
+	DeterminismWarn    = "warn"
+)
+
+// Request is one application to render.
+type Request struct {
+	Tree *source.Tree
+	// Path is the application's folder in the tree, "." for the root.
+	Path string
+
+	// App is the application's name. For applications outside Argo CD's own
+	// namespace it is "<namespace>_<name>", as Argo CD sends it.
+	App       string
+	Namespace string // the destination's namespace
+	Project   string
+	RepoURL   string
+	// Revision is the commit that Tree holds; TargetRevision is what the
+	// Application asked for, such as a branch.
+	Revision, TargetRevision string
+
+	// KubeVersion ("1.31.2") and APIVersions ("apps/v1", "apps/v1/Deployment")
+	// describe the destination cluster. The parameters of these names win.
+	KubeVersion string
+	APIVersions []string
+
+	// Env holds further variables that parameters may refer to as $NAME.
+	Env map[string]string
+
+	Parameters Parameters
+	Limits     Limits
+	// HashKey keys the hashes of Secret values. Without it they are left out.
+	HashKey stamp.Key
+	// Version is hallmark's own version, for the evidence.
+	Version string
+}
+
+// Result is a rendered, gated and stamped application.
+type Result struct {
+	// Objects in the renderer's order, List kinds expanded, stamped.
+	Objects []object.Object
+	// RenderHash is the hash of the manifest set, ObjectHashes those of Objects
+	// in their order: "sha256:<hex>".
+	RenderHash   string
+	ObjectHashes []string
+	// Provenance is what was stamped besides the hashes of objects.
+	Provenance stamp.Provenance
+	// Warnings are one line each, for people; they never hold values.
+	Warnings []string
+	// Evidence is the record of this render.
+	Evidence evidence.Record
+}
+
+// Limits bound one render. A field that is zero takes its value from
+// DefaultLimits.
+type Limits struct {
+	// Objects is the largest number of objects.
+	Objects int
+	// OutputBytes bounds the text that the templates of one chart produce.
+	OutputBytes int
+	// MemoryBytes bounds by how much the heap may grow while rendering.
+	MemoryBytes int64
+	// RenderTime bounds the whole render.
+	RenderTime time.Duration
+}
+
+// DefaultLimits are 20,000 objects, 128 MiB of text, 2 GiB of heap and 80
+// seconds: Argo CD itself gives up after 90.
+func DefaultLimits() Limits {
+	return Limits{Objects: 20_000, OutputBytes: 128 << 20, MemoryBytes: 2 << 30, RenderTime: 80 * time.Second}
+}
+
+func (l Limits) orDefault() Limits {
+	def := DefaultLimits()
+	if l.Objects <= 0 {
+		l.Objects = def.Objects
+	}
+	if l.OutputBytes <= 0 {
+		l.OutputBytes = def.OutputBytes
+	}
+	if l.MemoryBytes <= 0 {
+		l.MemoryBytes = def.MemoryBytes
+	}
+	if l.RenderTime <= 0 {
+		l.RenderTime = def.RenderTime
+	}
+	return l
+}
+
+// instance is the application's name without the namespace that Argo CD puts in
+// front of it: a release name must not hold an underscore.
+func (r *Request) instance() string {
+	if _, name, found := strings.Cut(r.App, "_"); found {
+		return name
+	}
+	return r.App
+}
+
+// environment is Argo CD's build environment (reposerver newEnv), the names that
+// parameters of native sources may refer to, and Env on top of it.
+func (r *Request) environment() map[string]string {
+	env := map[string]string{
+		"ARGOCD_APP_NAME":                   r.App,
+		"ARGOCD_APP_NAMESPACE":              r.Namespace,
+		"ARGOCD_APP_PROJECT_NAME":           r.Project,
+		"ARGOCD_APP_REVISION":               r.Revision,
+		"ARGOCD_APP_REVISION_SHORT":         r.Revision[:min(7, len(r.Revision))],
+		"ARGOCD_APP_REVISION_SHORT_8":       r.Revision[:min(8, len(r.Revision))],
+		"ARGOCD_APP_SOURCE_REPO_URL":        r.RepoURL,
+		"ARGOCD_APP_SOURCE_PATH":            r.Path,
+		"ARGOCD_APP_SOURCE_TARGET_REVISION": r.TargetRevision,
+	}
+	maps.Copy(env, r.Env)
+	return env
+}
+
+// expand replaces $NAME and ${NAME} as Argo CD does: an unknown name gives
+// nothing, $$ gives a dollar sign.
+func expand(s string, env map[string]string) string {
+	if !strings.Contains(s, "$") {
+		return s
+	}
+	return os.Expand(s, func(name string) string {
+		if name == "$" {
+			return "$"
+		}
+		return env[name]
+	})
+}
+
+func expandMap(m, env map[string]string) map[string]string {
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[k] = expand(v, env)
+	}
+	return out
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
