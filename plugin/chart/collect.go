@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -79,6 +80,16 @@ func collect(engine Engine, rendered map[string]string, o Options) ([]manifest, 
 	byKind := func(a, b manifest) int { return compareKinds(rank, a.kind, b.kind) }
 	slices.SortStableFunc(ordinary, byKind)
 	slices.SortStableFunc(hooks, byKind)
+	if len(ordinary) > 0 {
+		// Helm trims the text of all manifests together before it adds the hooks.
+		last := &ordinary[len(ordinary)-1]
+		if trimmed := strings.TrimRightFunc(last.body, unicode.IsSpace); trimmed != last.body {
+			last.body = trimmed
+			if err := last.decode(); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return append(ordinary, hooks...), nil
 }
 
@@ -105,7 +116,9 @@ func split(engine Engine, content string) []string {
 // decode parses the document and reads the head that sorting needs. Helm reads
 // it into strings (SimpleHead), so a value that is not a scalar is an error.
 func (m *manifest) decode() error {
-	value, err := yamldoc.Decode(m.source, []byte(m.body))
+	// Helm prints a line end behind each document, which a block scalar at its
+	// end takes for its own.
+	value, err := yamldoc.Decode(m.source, []byte(m.body+"\n"))
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,8 @@ type decodedFile struct {
 }
 
 func (d *decodedFile) decode(f namedFile) ([]yamldoc.Document, error) {
-	d.once.Do(func() { d.docs, d.err = yamldoc.Stream(f.name, f.data) })
+	// As for manifests, a line end follows what the file holds.
+	d.once.Do(func() { d.docs, d.err = yamldoc.Stream(f.name, append(slices.Clip(f.data), '\n')) })
 	return d.docs, d.err
 }
 

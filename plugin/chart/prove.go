@@ -93,7 +93,7 @@ func (c *Chart) prove(engine Engine, o Options, s *scanned, first map[string]str
 	for i := range findings {
 		f := &findings[i]
 		for _, call := range s.reach[f.Template] {
-			if reached(call) {
+			if call.class != notice && reached(call) {
 				f.Calls = append(f.Calls, Call{call.function, call.template, call.line})
 			}
 		}
@@ -193,7 +193,7 @@ func (c *Chart) reached(engine Engine, o Options, s *scanned) func(call) bool {
 	}
 	known := map[call]bool{}
 	return func(asked call) bool {
-		if asked.pos < 0 || asked.class == notice {
+		if asked.pos < 0 {
 			return true
 		}
 		result, ok := known[asked]

@@ -19,7 +19,7 @@ import (
 // (reposerver/repository getResolvedValueFiles): a path is relative to the
 // chart's folder dir, or to the root of fsys if it starts with a slash; a
 // pattern with any of *, ? and [ is a glob, also with **, and gives its matches
-// in lexical order. A file that is named more than once counts where it stands
+// folder by folder, each in lexical order. A file that is named more than once counts where it stands
 // first, and a file that is named as such counts there, not where a glob finds
 // it. Missing files are an error unless ignoreMissing is set.
 func ResolveValueFiles(fsys fs.FS, dir string, patterns []string, ignoreMissing bool) ([]string, error) {
@@ -61,7 +61,6 @@ func ResolveValueFiles(fsys fs.FS, dir string, patterns []string, ignoreMissing 
 		if len(matches) == 0 && !ignoreMissing {
 			return nil, fmt.Errorf("value file %q: no file matches", p)
 		}
-		slices.Sort(matches)
 		for _, m := range matches {
 			if !explicit[m] {
 				add(m)

@@ -1,0 +1,301 @@
+package source
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Tar reads a tar archive to its end and returns its files as a tree. Nothing is
+// written to disk. It takes what a repository holds, regular files, folders and
+// symlinks, and hard links to earlier entries; PAX global headers are skipped,
+// and of two entries with one name the last wins.
+//
+// Refused are: absolute names and names with a ".." element, also when a
+// backslash would make them so; symlinks that lead out of the root, read or not
+// (*EscapeError); devices and other special files; entries below a file or a
+// link; anything above lim (*LimitError); and an archive that is damaged, has no
+// end marker, or has more than padding after it. A missing end marker is an
+// error because an archive cut between two entries would be a smaller
+// repository, and a render of it would prune what is missing.
+//
+// A symlink to a path that does not exist, and a loop of symlinks, are errors
+// only for the View that reads them.
+func Tar(r io.Reader, lim Limits) (*Tree, error) {
+	in := newIntake(lim)
+	if err := in.read(r); err != nil {
+		return nil, err
+	}
+	return in.tree()
+}
+
+// TarGz is Tar for an archive in gzip, its checksum verified.
+func TarGz(r io.Reader, lim Limits) (*Tree, error) {
+	in := newIntake(lim)
+	// Bounded before decompression too: empty gzip members can follow each other
+	// for ever and decompress to nothing.
+	gz, err := gzip.NewReader(in.bound(r))
+	if err != nil {
+		return nil, in.damage(err)
+	}
+	if err := in.read(gz); err != nil {
+		return nil, err
+	}
+	return in.tree()
+}
+
+// intake is one archive being read.
+type intake struct {
+	lim     Limits
+	build   *builder
+	entries int    // of the archive, and implied folders
+	bytes   int64  // of content
+	entry   string // the name of the current entry
+}
+
+func newIntake(lim Limits) *intake {
+	in := &intake{lim: lim.orDefault()}
+	in.build = newMemory(in.admit)
+	return in
+}
+
+// admit counts a path against limits.files.
+func (in *intake) admit(p string) error {
+	if in.entries++; in.entries > in.lim.Files {
+		return &LimitError{Limit: limitFiles, Value: int64(in.entries), Max: int64(in.lim.Files), Path: p}
+	}
+	return nil
+}
+
+// bound limits the bytes of a whole stream, which holds more than contents: a
+// header, padding and perhaps a long name for each entry, a record of padding at
+// the end, and skipped entries. 4 KiB an entry is what honest archives stay far
+// below.
+func (in *intake) bound(r io.Reader) *meter {
+	const perEntry, perArchive = 4 << 10, 64 << 10
+	most := int64(math.MaxInt64)
+	if files := int64(in.lim.Files); files < (math.MaxInt64-perArchive-in.lim.TreeBytes)/perEntry {
+		most = in.lim.TreeBytes + files*perEntry + perArchive
+	}
+	return &meter{r: r, most: most, in: in}
+}
+
+// read fills in.build from the uncompressed stream r.
+func (in *intake) read(r io.Reader) error {
+	stream := in.bound(r)
+	tr := tar.NewReader(stream)
+	for {
+		at := stream.n
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return in.end(stream, stream.n-at)
+		}
+		// With GODEBUG=tarinsecurepath=0 a name that we refuse anyway is an
+		// error that comes with its header.
+		if err != nil && (h == nil || !errors.Is(err, tar.ErrInsecurePath)) {
+			return in.damage(err)
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		name, err := entryName(h.Name)
+		if err != nil {
+			return err
+		}
+		in.entry = name
+		if err := in.add(name, h, tr); err != nil {
+			return err
+		}
+	}
+}
+
+// end checks what follows the last entry. Since every content was read, the
+// final call to Next consumed less than a block of padding and then the end
+// marker, unless there is none.
+func (in *intake) end(stream *meter, consumed int64) error {
+	const block = 512
+	if consumed < block {
+		return in.damage(io.ErrUnexpectedEOF)
+	}
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := stream.Read(buf)
+		if rest := bytes.TrimLeft(buf[:n], "\x00"); len(rest) > 0 {
+			return fmt.Errorf("archive has data after its end marker, at byte %d", stream.n-int64(len(rest)))
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return in.damage(err)
+		}
+	}
+}
+
+// add takes one entry. Its content is read from r.
+func (in *intake) add(name string, h *tar.Header, r io.Reader) error {
+	if isGit(name) {
+		// Read all the same, so that end finds the stream where it expects it,
+		// and counted: a sparse file can claim any size at no cost.
+		_, err := in.content(name, h.Size, r)
+		return err
+	}
+	n := &node{}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse:
+		data, err := in.content(name, h.Size, r)
+		if err != nil {
+			return err
+		}
+		n.data, n.size = data, int64(len(data))
+	case tar.TypeDir:
+		n.mode = fs.ModeDir
+	case tar.TypeSymlink:
+		n.mode, n.link = fs.ModeSymlink, h.Linkname
+		if len(n.link) > maxPath {
+			return fmt.Errorf("symlink %.80q... has a target of %d bytes, want at most %d", name, len(n.link), maxPath)
+		}
+	case tar.TypeLink:
+		target, err := entryName(h.Linkname)
+		if err != nil {
+			return fmt.Errorf("hard link %q: %w", name, err)
+		}
+		old, ok := in.build.nodes[target]
+		if !ok || old.mode.IsDir() {
+			return fmt.Errorf("hard link %q points to %q, which is not an earlier file of the archive", name, h.Linkname)
+		}
+		n = &node{mode: old.mode, size: old.size, data: old.data, link: old.link}
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		return fmt.Errorf("archive entry %q is a %s, want a file, folder or link", name, kind(h.FileInfo().Mode().Type()))
+	default:
+		return fmt.Errorf("archive entry %q has type %q, want a file, folder or link", name, h.Typeflag)
+	}
+	if _, ok := in.build.nodes[name]; ok && name != "." {
+		// The builder counts new paths. An entry that comes again costs as much.
+		if err := in.admit(name); err != nil {
+			return err
+		}
+	}
+	return in.build.put(name, n)
+}
+
+// content reads a file of the size that its header claims, or for .git, which is
+// not kept, past it. The limits are checked first and memory is taken as data
+// arrives, so a false claim costs nothing.
+func (in *intake) content(name string, size int64, r io.Reader) ([]byte, error) {
+	skip := isGit(name)
+	if size > in.lim.FileBytes && !skip {
+		return nil, &LimitError{Limit: limitFileBytes, Value: size, Max: in.lim.FileBytes, Path: name}
+	}
+	if size > in.lim.TreeBytes-in.bytes {
+		return nil, &LimitError{Limit: limitTreeBytes, Value: in.bytes + size, Max: in.lim.TreeBytes, Path: name}
+	}
+	in.bytes += size
+	const trusted = 1 << 20
+	var data []byte
+	var err error
+	switch {
+	case skip:
+		_, err = io.Copy(io.Discard, r)
+	case size <= trusted:
+		data = make([]byte, size)
+		_, err = io.ReadFull(r, data)
+	default:
+		var buf bytes.Buffer
+		_, err = buf.ReadFrom(r)
+		// Growing leaves up to half of the buffer unused.
+		data = bytes.Clone(buf.Bytes())
+	}
+	if err != nil {
+		return nil, in.damage(err)
+	}
+	return data, nil
+}
+
+// tree closes the intake: with every entry known, it checks the links.
+func (in *intake) tree() (*Tree, error) {
+	mem := in.build.finish()
+	var links []string
+	for p, n := range mem {
+		if n.mode&fs.ModeSymlink != 0 {
+			links = append(links, p)
+		}
+	}
+	slices.Sort(links) // the first one to leave is the one to name
+	res := newResolver(mem.stat)
+	for _, p := range links {
+		n := mem[p]
+		f := res.follow(p, n)
+		if escape := (*EscapeError)(nil); errors.As(f.err, &escape) {
+			return nil, escape
+		}
+		// Where a link does not lead anywhere, what its text says has to do.
+		if f.err != nil && climbs(path.Join(path.Dir(p), n.link)) {
+			return nil, &EscapeError{Path: p, Target: n.link}
+		}
+	}
+	return &Tree{lim: in.lim, mem: mem}, nil
+}
+
+// damage words an error of the tar or gzip reader.
+func (in *intake) damage(err error) error {
+	after := "its start"
+	if in.entry != "" {
+		after = fmt.Sprintf("entry %q", in.entry)
+	}
+	limit := (*LimitError)(nil)
+	switch {
+	case errors.As(err, &limit):
+		return limit
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("archive is cut short after %s: %w", after, io.ErrUnexpectedEOF)
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader):
+		return fmt.Errorf("archive is damaged after %s: %w", after, err)
+	}
+	return fmt.Errorf("reading the archive after %s: %w", after, err)
+}
+
+// entryName checks and cleans the name of an entry or the target of a hard link.
+func entryName(name string) (string, error) {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return "", fmt.Errorf("archive entry has the name %q, want a path", name)
+	}
+	if len(name) > maxPath {
+		return "", fmt.Errorf("archive entry %.80q... has a name of %d bytes, want at most %d", name, len(name), maxPath)
+	}
+	// Both readings of a backslash have to stay inside. One that does is a plain
+	// character, as in systemd's "dev-disk-by\x2dlabel.mount".
+	for _, reading := range []string{name, strings.ReplaceAll(name, `\`, "/")} {
+		if path.IsAbs(reading) || slices.Contains(strings.Split(reading, "/"), "..") {
+			return "", &EscapeError{Path: name}
+		}
+	}
+	return path.Clean(name), nil
+}
+
+// climbs reports whether the clean path p begins with "..".
+func climbs(p string) bool { return p == ".." || strings.HasPrefix(p, "../") }
+
+// meter bounds the bytes read from r.
+type meter struct {
+	r       io.Reader
+	n, most int64
+	in      *intake
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	m.n += int64(n)
+	if m.n > m.most {
+		return n, &LimitError{Limit: limitTreeBytes, Value: m.n, Max: m.in.lim.TreeBytes, Path: m.in.entry}
+	}
+	return n, err
+}

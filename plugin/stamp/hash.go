@@ -1,0 +1,103 @@
+package stamp
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
+)
+
+// Options are what a hash depends on besides the objects. [Verify] needs the
+// Options that [Apply] had.
+type Options struct {
+	// Key is the HMAC key for the values of Secrets, or nil.
+	Key Key
+	// Ignore holds the fields that do not count, because a determinism check
+	// in mode "warn" found that they differ from render to render. Objects
+	// that have only metadata.generateName share one ID and its paths.
+	Ignore map[object.ID][]Path
+}
+
+// objectHashes returns the object hash of each object, in the order given. The
+// objects are hashed on as many goroutines as the process may use CPUs.
+func objectHashes(objs []object.Object, opts Options) ([]string, error) {
+	c, err := newCanonicalizer(opts)
+	if err != nil {
+		return nil, err
+	}
+	hashes, faults := make([]string, len(objs)), make([]error, len(objs))
+	var (
+		next    atomic.Int64
+		workers sync.WaitGroup
+	)
+	for range min(runtime.GOMAXPROCS(0), len(objs)) {
+		workers.Go(func() {
+			c := c.fork()
+			// One object at a time: a set often holds one CRD that is as
+			// large as everything else together.
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(objs) {
+					return
+				}
+				text, err := c.canonical(objs[i])
+				if err != nil {
+					faults[i] = err
+					continue
+				}
+				hashes[i] = digest(text)
+			}
+		})
+	}
+	workers.Wait()
+	var list diag.List
+	for i, err := range faults {
+		if err != nil {
+			list.Addf(objs[i].Origin, objs[i].Line, 0, "%s: %v", objs[i].ID(), err)
+		}
+	}
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	return hashes, nil
+}
+
+// setHash returns the render hash of objects with these object hashes.
+func setHash(objs []object.Object, hashes []string) string {
+	type member struct {
+		id   object.ID
+		hash string
+	}
+	members := make([]member, len(objs))
+	for i, o := range objs {
+		members[i] = member{o.ID(), hashes[i]}
+	}
+	slices.SortFunc(members, func(a, b member) int {
+		return cmp.Or(a.id.Compare(b.id), strings.Compare(a.hash, b.hash))
+	})
+	var text strings.Builder
+	for _, m := range members {
+		text.WriteString(m.hash)
+		text.WriteByte('\n')
+	}
+	return digest([]byte(text.String()))
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// isDigest reports whether s has the form that digest returns.
+func isDigest(s string) bool {
+	digits, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(digits) == hex.EncodedLen(sha256.Size) &&
+		strings.Trim(digits, "0123456789abcdef") == ""
+}
