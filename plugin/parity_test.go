@@ -223,6 +223,9 @@ func parseLikeArgoCD(t *testing.T, data []byte) []any {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(raw) == 0 {
+			continue // a document of comments
+		}
 		var value any
 		if err := json.Unmarshal(raw, &value); err != nil {
 			t.Fatal(err)

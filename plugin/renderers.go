@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,8 +198,14 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	release := c.ReleaseName
+	if c.NameTemplate != "" {
+		if release, err = chart.ReleaseName(c.NameTemplate); err != nil {
+			return nil, err
+		}
+	}
 	o := chart.Options{
-		ReleaseName: c.ReleaseName, Namespace: c.Namespace,
+		ReleaseName: release, Namespace: cmp.Or(c.Namespace, "default"),
 		KubeVersion: c.KubeVersion, APIVersions: c.APIVersions,
 		SkipCRDs: !c.IncludeCRDs, SkipHooks: c.SkipHooks, SkipTests: c.SkipTests,
 		Prove: true, MaxOutput: i.in.Limits.OutputBytes,

@@ -9,7 +9,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	texttemplate "text/template"
 
+	"github.com/Masterminds/sprig/v3"
 	"github.com/bmatcuk/doublestar/v4"
 
 	"hallmark.dev/hallmark/internal/diag"
@@ -166,4 +168,28 @@ func mergeMaps(a, b map[string]any) map[string]any {
 		out[k] = v
 	}
 	return out
+}
+
+// ReleaseName executes a --name-template: a Go template without data, with the
+// functions that Helm gives it. A name that changes is an error, because all
+// objects of the release would change with it.
+func ReleaseName(nameTemplate string) (string, error) {
+	execute := func() (string, error) {
+		t, err := texttemplate.New("name-template").Funcs(sprig.TxtFuncMap()).Parse(nameTemplate)
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		err = t.Execute(&b, nil)
+		return b.String(), err
+	}
+	name, err := execute()
+	if err != nil {
+		return "", fmt.Errorf("name template %q: %w", nameTemplate, tidy(err))
+	}
+	again, err := execute()
+	if err != nil || again != name {
+		return "", fmt.Errorf("name template %q gives another name at each render", nameTemplate)
+	}
+	return name, nil
 }

@@ -136,7 +136,7 @@ func TestEveryLeafCounts(t *testing.T) {
 	want := hashOf(t, base, Options{})
 	exempt := map[string]bool{
 		"/metadata/labels/app.kubernetes.io~1instance":          true,
-		"/metadata/annotations/argocd.argoproj.io~1tracking-id": true,
+		"/metadata/annotations/argocd.argoproj.io~1tracking-id": true, "/metadata/annotations/argocd.argoproj.io~1installation-id": true,
 	}
 	for _, path := range leaves(base, nil) {
 		changed := decode(t, webJSON)

@@ -93,7 +93,7 @@ func withoutTracking(value map[string]any) (map[string]any, error) {
 
 	meta = maps.Clone(meta)
 	set(meta, "annotations", without(annotations, func(name string) bool {
-		return isStamp(name) || name == annotationTracking
+		return isStamp(name) || name == annotationTracking || name == annotationInstallation
 	}))
 	if isMap || meta["labels"] == nil {
 		set(meta, "labels", without(labels, func(name string) bool { return name == labelInstance }))

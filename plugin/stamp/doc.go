@@ -28,9 +28,10 @@
 //  1. Fields that a determinism check told to ignore are removed (see [Path]).
 //     All paths refer to the object before any of them is removed.
 //
-//  2. The five annotations above and argocd.argoproj.io/tracking-id are removed
-//     from metadata.annotations, and app.kubernetes.io/instance from
-//     metadata.labels. Argo CD writes the last two into what a renderer
+//  2. The five annotations above, argocd.argoproj.io/tracking-id and
+//     argocd.argoproj.io/installation-id are removed from
+//     metadata.annotations, and app.kubernetes.io/instance from
+//     metadata.labels. Argo CD writes the last three into what a renderer
 //     returned; nothing inside a pod template is touched.
 //
 //  3. metadata.annotations and metadata.labels are left out where they are null
@@ -67,7 +68,8 @@
 // # Recomputing with jq and sha256sum
 //
 // With the objects in objects.json, as JSON, one after the other (not in a list
-// and not in an array), these commands print the object hash of each, then the
+// and not in an array: `hallmark render -o json DIR | jq -c '.items[]'` prints
+// them so), these commands print the object hash of each, then the
 // render hash, and leave hashes.txt behind:
 //
 //	canonical='
@@ -76,7 +78,8 @@
 //	  (.annotations | objects) |= del(.[
 //	    "hallmark.dev/object-hash", "hallmark.dev/render-hash",
 //	    "hallmark.dev/inputs-hash", "hallmark.dev/source-revision",
-//	    "hallmark.dev/renderer", "argocd.argoproj.io/tracking-id"])
+//	    "hallmark.dev/renderer", "argocd.argoproj.io/tracking-id",
+//	    "argocd.argoproj.io/installation-id"])
 //	  | (.labels | objects) |= del(.["app.kubernetes.io/instance"])
 //	  | unset(.annotations) | unset(.labels))
 //	| unset(.metadata)
@@ -135,8 +138,9 @@ const (
 // What Argo CD writes into the objects that a renderer returned: see
 // SetAppInstance in its util/argo/resource_tracking.go.
 const (
-	annotationTracking = "argocd.argoproj.io/tracking-id"
-	labelInstance      = "app.kubernetes.io/instance"
+	annotationTracking     = "argocd.argoproj.io/tracking-id"
+	annotationInstallation = "argocd.argoproj.io/installation-id"
+	labelInstance          = "app.kubernetes.io/instance"
 )
 
 // isStamp reports whether an annotation is hallmark's own.

@@ -16,7 +16,7 @@ const webJSON = `{
   "metadata": {
     "name": "web", "namespace": "shop",
     "labels": {"app": "web", "app.kubernetes.io/instance": "shop-web"},
-    "annotations": {"team": "a", "argocd.argoproj.io/tracking-id": "shop-web:apps/Deployment:shop/web"}
+    "annotations": {"team": "a", "argocd.argoproj.io/tracking-id": "shop-web:apps/Deployment:shop/web", "argocd.argoproj.io/installation-id": "prod"}
   },
   "spec": {
     "replicas": 3, "paused": false, "strategy": null, "weight": 0.25,

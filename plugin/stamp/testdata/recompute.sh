@@ -4,7 +4,8 @@ def unset(f): if f == null or f == {} then del(f) else . end;
   (.annotations | objects) |= del(.[
     "hallmark.dev/object-hash", "hallmark.dev/render-hash",
     "hallmark.dev/inputs-hash", "hallmark.dev/source-revision",
-    "hallmark.dev/renderer", "argocd.argoproj.io/tracking-id"])
+    "hallmark.dev/renderer", "argocd.argoproj.io/tracking-id",
+    "argocd.argoproj.io/installation-id"])
   | (.labels | objects) |= del(.["app.kubernetes.io/instance"])
   | unset(.annotations) | unset(.labels))
 | unset(.metadata)

@@ -1,0 +1,32 @@
+# What a developer needs, one line each. make test TESTFLAGS=-race passes flags on to go test.
+
+GOLANGCI = v2.15.0
+LINT ?= go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+FUZZTIME ?= 20s
+# Packages whose tests write their goldens anew with -update.
+GOLDENS = $(shell grep -rlF '"update", false' --include='*_test.go' . | xargs -n1 dirname | sort -u)
+
+# The linker flags of the official releases: without them Helm calls itself v3.22 or v4.3 and,
+# for Helm 3, assumes Kubernetes 1.20; with them it is the version of its client-go module.
+H3 = helm.sh/helm/v3
+H4 = helm.sh/helm/v4
+H3VERSION = $(shell go -C tools/helm3 list -m -f '{{.Version}}' $(H3))
+H4VERSION = $(shell go -C tools/helm4 list -m -f '{{.Version}}' $(H4))
+KUBEMINOR = $(shell go -C tools/helm3 list -m -f '{{.Version}}' k8s.io/client-go | cut -d. -f2)
+KUBE3 = $(foreach p,chartutil lint/rules,-X $(H3)/pkg/$(p).k8sVersionMajor=1 -X $(H3)/pkg/$(p).k8sVersionMinor=$(KUBEMINOR))
+
+.PHONY: build test race lint bench goldens fuzz tools helm3 helm4 kustomize jq ci
+
+build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
+test: jq ; go test $(TESTFLAGS) ./...
+race: ; $(MAKE) test TESTFLAGS=-race
+lint: ; $(LINT) run
+bench: tools ; go test -run '^$$' -bench . -benchmem ./...
+goldens: tools ; go test $(GOLDENS) -update
+fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) || exit 1; done
+tools: helm3 helm4 kustomize
+helm3: ; go -C tools/helm3 build -trimpath -ldflags '-s -w -X $(H3)/internal/version.version=$(H3VERSION) $(KUBE3)' -o ../../bin/helm3 $(H3)/cmd/helm
+helm4: ; go -C tools/helm4 build -trimpath -ldflags '-s -w -X $(H4)/internal/version.version=$(H4VERSION)' -o ../../bin/helm4 $(H4)/cmd/helm
+kustomize: ; go -C tools/kustomize build -trimpath -ldflags '-s -w' -o ../../bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
+jq: ; @command -v jq >/dev/null || { echo 'make: a test recomputes stamps with jq, which is not on the PATH: apt-get install jq, or brew install jq' >&2; exit 1; }
+ci: ; .ci/run

@@ -1,0 +1,4 @@
+{{- define "labels" }}
+    app: {{ .Release.Name }}
+    chart: {{ .Chart.Name }}
+{{- end }}

@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "a,b" '{{ not a template }}'

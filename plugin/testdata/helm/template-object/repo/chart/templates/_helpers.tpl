@@ -1,0 +1,1 @@
+{{- define "where" -}}{{ .Template.Name }}{{- end -}}

@@ -1,0 +1,1 @@
+{{- define "checkout.name" -}}{{ .Release.Name }}-{{ .Chart.Name }}{{- end -}}

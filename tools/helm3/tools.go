@@ -1,0 +1,8 @@
+//go:build tools
+
+// Package tools pins the Helm 3 command line, the reference that hallmark's goldens are taken
+// from. It is a module of its own because the program's dependencies do not
+// build together with hallmark's; `make tools` builds it into ./bin.
+package tools
+
+import _ "helm.sh/helm/v3/cmd/helm"
