@@ -21,7 +21,7 @@ build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: jq ; go test $(TESTFLAGS) ./...
 race: ; $(MAKE) test TESTFLAGS=-race
 lint: ; $(LINT) run
-bench: tools ; go test -run '^$$' -bench . -benchmem ./...
+bench: tools build ; go test ./internal/bench -run '^$$' -bench . -benchtime 1x -timeout 30m
 goldens: tools ; go test $(GOLDENS) -update
 fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) || exit 1; done
 tools: helm3 helm4 kustomize

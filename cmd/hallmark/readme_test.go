@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The terminal session at the top of the README is what a newcomer types first,
+// so it is run, and its output has to be what the README shows.
+func TestReadmeSession(t *testing.T) {
+	t.Parallel()
+	const file = "../../README.md"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```console\n(.*?)```").FindSubmatchIndex(data)
+	if block == nil {
+		t.Fatal("the README has no console block")
+	}
+	shown := string(data[block[2]:block[3]])
+	dir := t.TempDir()
+	if err := os.CopyFS(dir+"/examples", os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	// The reader is in a clone, so paths are those of the repository.
+	if err := os.Mkdir(dir+"/.git", 0o750); err != nil {
+		t.Fatal(err)
+	}
+	var ran strings.Builder
+	for line := range strings.Lines(shown) {
+		command, found := strings.CutPrefix(line, "$ ")
+		if !found {
+			continue
+		}
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		// Part of the session shows refusals.
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			t.Fatalf("%s: %v", command, err)
+		}
+		ran.WriteString(line)
+		ran.Write(out)
+	}
+	if ran.String() == shown {
+		return
+	}
+	if !*update {
+		t.Fatalf("the README shows\n%s\nbut the session is\n%s", shown, ran.String())
+	}
+	text := string(data[:block[2]]) + ran.String() + string(data[block[3]:])
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
