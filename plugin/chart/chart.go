@@ -156,14 +156,7 @@ func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer func() {
-			// Helm recovers from panics in its templates, but not from those in
-			// its loader, value merging or schema validation.
-			if r := recover(); r != nil {
-				done <- result{err: &PanicError{Value: r, Stack: debug.Stack()}}
-			}
-		}()
-		out, err := c.render(engine, o)
+		out, err := guarded(func() (*Output, error) { return c.render(engine, o) })
 		done <- result{out, err}
 	}()
 	select {
@@ -172,6 +165,18 @@ func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, 
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// guarded turns a panic into an error. Helm recovers from panics in its
+// templates, but not from those in its loader, its value merging and its schema
+// validation.
+func guarded(render func() (*Output, error)) (out *Output, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, &PanicError{Value: r, Stack: debug.Stack()}
+		}
+	}()
+	return render()
 }
 
 // PanicError is a panic inside Helm.

@@ -54,7 +54,9 @@ func tidy(err error) error {
 func position(file, line, col, msg string) *diag.Error {
 	e := &diag.Error{File: file, Msg: oneLine(msg)}
 	e.Line, _ = strconv.Atoi(line)
-	e.Col, _ = strconv.Atoi(col)
+	if n, err := strconv.Atoi(col); err == nil {
+		e.Col = n + 1 // text/template counts columns from 0
+	}
 	return e
 }
 

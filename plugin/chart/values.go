@@ -132,8 +132,8 @@ func assignError(parameter, name string, err error) error {
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
 		return fmt.Errorf("%s[%s]: %w", parameter, name, pathErr)
 	}
-	return diag.WithHint(fmt.Errorf("%s[%s]: the assignment is not in the syntax of helm's --set", parameter, name),
-		"name and value follow `helm template --set name=value`; give complex or literal values in the values parameter")
+	return diag.WithHint(fmt.Errorf("%s[%s]: the assignment is not in the syntax of helm's --set, or conflicts with one before it", parameter, name),
+		"assignments apply in the order of their names; name and value follow `helm template --set name=value`; give complex or literal values in the values parameter")
 }
 
 // escapeCommas is Argo CD's cleanSetParameters: a comma in a parameter's value

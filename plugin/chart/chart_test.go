@@ -1,0 +1,200 @@
+package chart
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hallmark.dev/hallmark/internal/diag"
+)
+
+// The versions that users see in stamps are those that are compiled in.
+func TestVersionsMatchModules(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for engine, module := range map[Engine]string{Helm3: "helm.sh/helm/v3", Helm4: "helm.sh/helm/v4"} {
+		m := regexp.MustCompile(regexp.QuoteMeta(module) + ` (v\S+)`).FindSubmatch(data)
+		if m == nil || string(m[1]) != engine.Version() {
+			t.Errorf("%s: got version %s, go.mod has %s", engine, engine.Version(), m)
+		}
+	}
+}
+
+// Messages name the file and the place in one line, whichever way the engine
+// reports them.
+func TestErrorsArePositioned(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nil pointer", map[string]string{"templates/c.yaml": "a: b\nc: {{ .Values.x.y.z }}\n"},
+			"web/templates/c.yaml:2:14: nil pointer evaluating interface {}.y (at <.Values.x.y.z>)"},
+		{"required", map[string]string{"templates/c.yaml": "\n{{ required \"x is needed\" .Values.x }}"},
+			"web/templates/c.yaml:2:4: x is needed"},
+		{"fail", map[string]string{"templates/c.yaml": "{{ fail \"no\\nway\" }}"}, "web/templates/c.yaml:1:4: no way"},
+		{"unknown function", map[string]string{"templates/c.yaml": "\n\n{{ nope }}"}, "web/templates/c.yaml:3: function \"nope\" not defined"},
+		{"unclosed action", map[string]string{"templates/c.yaml": "a\n{{ .Values"}, "web/templates/c.yaml:2: unclosed action"},
+		{"unknown template", map[string]string{"templates/c.yaml": "{{ include \"nope\" . }}"}, `web/templates/c.yaml:1:4: error calling include: template: no template "nope" associated with template "gotpl"`},
+		{"inside an include", map[string]string{
+			"templates/_h.tpl": "{{ define \"h\" }}\n{{ .Values.x.y.z }}{{ end }}",
+			"templates/c.yaml": "a: {{ include \"h\" . }}"},
+			"web/templates/_h.tpl:2:11: nil pointer evaluating interface {}.y (at <.Values.x.y.z>), while rendering web/templates/c.yaml"},
+		{"bad YAML out", map[string]string{"templates/c.yaml": "a: b\n c: d\n"}, "web/templates/c.yaml:2:"},
+		{"list out", map[string]string{"templates/c.yaml": "- a\n"}, "web/templates/c.yaml: the document is a list, want a mapping"},
+		{"annotations list", map[string]string{"templates/c.yaml": "kind: A\nmetadata: {annotations: [a]}\n"}, "web/templates/c.yaml: metadata.annotations is a list, want a mapping"},
+		{"annotation map", map[string]string{"templates/c.yaml": "kind: A\nmetadata: {annotations: {a: {b: c}}}\n"}, "web/templates/c.yaml: a is a mapping, want a string"},
+		{"bad values.yaml", map[string]string{"values.yaml": "a: [b\n", "templates/c.yaml": ""}, "web/values.yaml"},
+		{"bad Chart.yaml", map[string]string{"Chart.yaml": "name: [\n"}, "web/Chart.yaml"},
+		{"no version", map[string]string{"Chart.yaml": "apiVersion: v2\nname: web\n"}, "web/Chart.yaml: chart.metadata.version"},
+		{"library", map[string]string{"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\ntype: library\n"}, "web/Chart.yaml: library charts are not installable"},
+		{"schema", map[string]string{"values.schema.json": `{"type": "object", "properties": {"replicas": {"type": "integer"}}}`, "values.yaml": "replicas: many\n"},
+			`web/values.schema.json: values of chart "web": at '/replicas': got string, want integer`},
+		{"remote schema", map[string]string{"values.schema.json": `{"properties": {"a": {"$ref": "https://example.com/s.json#/a"}}}`},
+			`web/values.schema.json: the schema refers to "https://example.com/s.json", which is outside the chart`},
+		{"neighbouring schema", map[string]string{"values.schema.json": `{"$ref": "other.json"}`}, "which is outside the chart"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			eachEngine(t, func(t *testing.T, engine Engine) {
+				_, err := render(t, engine, tt.files, Options{})
+				wantError(t, err, tt.want)
+			})
+		})
+	}
+}
+
+// References inside a schema, by identifier or to json-schema.org, are fine.
+func TestSchemaReferencesInside(t *testing.T) {
+	t.Parallel()
+	schemas := []string{
+		`{"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a", "definitions": {"a": {"type": "object"}}}`,
+		`{"$id": "https://example.com/values", "$ref": "defs#/a", "definitions": {"d": {"$id": "defs", "a": {"type": "object"}}}}`,
+		`{"properties": {"id": {"type": "string"}}}`,
+	}
+	for _, schema := range schemas {
+		if err := schemaRefs("web", []namedFile{{"web/values.schema.json", []byte(schema)}}); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
+// A value that a user gives may be a secret: no message quotes it.
+func TestErrorsQuoteNoValues(t *testing.T) {
+	t.Parallel()
+	const marker = "s3cr3t-marker"
+	tests := map[string]Options{
+		"set":         {Set: []Assignment{{"a[y]", marker}}},
+		"set string":  {SetString: []Assignment{{"a[x]", marker}}},
+		"values":      {Values: []Document{{"values", []byte("a: [" + marker + "\n")}}},
+		"schema":      {Values: []Document{{"values", []byte("replicas: " + marker + "\n")}}},
+		"schema name": {Values: []Document{{"values", []byte("name: " + marker + "\n")}}},
+	}
+	files := map[string]string{"values.schema.json": `{"properties": {"replicas": {"type": "integer"}, "name": {"pattern": "^[0-9]+$"}}}`}
+	for name, o := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachEngine(t, func(t *testing.T, engine Engine) {
+				_, err := render(t, engine, files, o)
+				if err == nil {
+					t.Fatal("got no error")
+				}
+				if strings.Contains(err.Error()+diag.Hint(err), marker) {
+					t.Errorf("the error %q quotes the value", err)
+				}
+			})
+		})
+	}
+}
+
+// A panic in an engine is an error, and says nothing of what was in it.
+func TestPanicIsAnError(t *testing.T) {
+	t.Parallel()
+	_, err := guarded(func() (*Output, error) { panic("s3cr3t-marker") })
+	var panicked *PanicError
+	if !errors.As(err, &panicked) || strings.Contains(err.Error(), "s3cr3t-marker") {
+		t.Errorf("got error %v, want a PanicError without its value", err)
+	}
+	if !strings.Contains(string(panicked.Stack), "TestPanicIsAnError") {
+		t.Errorf("got stack %s, want the place of the panic", panicked.Stack)
+	}
+}
+
+func TestRenderEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine Engine) {
+		ch, err := Load(chartFS(map[string]string{"templates/c.yaml": "{{ range until 3000 }}{{ range until 10000 }}{{ end }}{{ end }}"}), "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cause := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(context.Background(), 10*time.Millisecond, cause)
+		defer cancel()
+		if _, err := ch.Render(ctx, engine, Options{ReleaseName: "web"}); !errors.Is(err, cause) {
+			t.Errorf("got error %v, want the context's cause", err)
+		}
+	})
+}
+
+// Stream is what a kustomization reads when it inflates the chart.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine Engine) {
+		out, err := render(t, engine, map[string]string{
+			"crds/a.yaml":      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n",
+			"templates/c.yaml": configMap("c", "a: b"),
+		}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(out.Stream())
+		for _, want := range []string{"---\n# Source: web/crds/a.yaml\napiVersion", "---\n# Source: web/templates/c.yaml\napiVersion: v1\nkind: ConfigMap\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("got\n%s\nwant it to contain\n%s", text, want)
+			}
+		}
+	})
+}
+
+// One loaded chart serves renders at once, with both engines.
+func TestConcurrentRenders(t *testing.T) {
+	t.Parallel()
+	ch, err := Load(chartFS(map[string]string{
+		"crds/a.yaml":      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n",
+		"values.yaml":      "m: {a: 1}\n",
+		"templates/c.yaml": "{{ $_ := set .Values.m \"b\" 2 }}" + configMap("c", "a: {{ toJson .Values.m | quote }}"),
+	}), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan string)
+	for i := range 16 {
+		go func() {
+			out, err := ch.Render(context.Background(), engines[i%2], Options{ReleaseName: "web"})
+			if err != nil {
+				results <- err.Error()
+				return
+			}
+			results <- string(out.Stream())
+		}()
+	}
+	first := ""
+	for range 16 {
+		got := strings.TrimSpace(<-results)
+		if first == "" {
+			first = got
+		}
+		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(first), " ") {
+			t.Errorf("got\n%s\nand\n%s", got, first)
+		}
+	}
+}
