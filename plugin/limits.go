@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/metrics"
 	"time"
 )
@@ -45,7 +46,7 @@ func guard(ctx context.Context, l Limits) (context.Context, func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if now := heapBytes(); now > start && now-start > uint64(l.MemoryBytes) {
+				if now := heapBytes(); now-start > l.MemoryBytes {
 					cancel(&LimitError{"memoryBytes", fmt.Sprint(l.MemoryBytes)})
 					return
 				}
@@ -59,10 +60,11 @@ func guard(ctx context.Context, l Limits) (context.Context, func()) {
 	}
 }
 
-func heapBytes() uint64 {
+// heapBytes is the size of the objects on the heap.
+func heapBytes() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	return int64(min(sample[0].Value.Uint64(), math.MaxInt64))
 }
 
 // explain prefers the reason for which the context ended to whatever error the

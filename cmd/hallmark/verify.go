@@ -77,7 +77,7 @@ func (env *environment) readInput(file string) (name string, data []byte, err er
 		if err != nil {
 			return "", nil, err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was only read
 		in, name = f, file
 	}
 	data, err = io.ReadAll(io.LimitReader(in, maxManifests+1))

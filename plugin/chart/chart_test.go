@@ -82,7 +82,7 @@ func TestSchemaReferencesInside(t *testing.T) {
 		`{"properties": {"id": {"type": "string"}}}`,
 	}
 	for _, schema := range schemas {
-		if err := schemaRefs("web", []namedFile{{"web/values.schema.json", []byte(schema)}}); err != nil {
+		if err := schemaRefs([]namedFile{{"web/values.schema.json", []byte(schema)}}); err != nil {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}

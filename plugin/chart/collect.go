@@ -26,7 +26,6 @@ type manifest struct {
 	value  any    // decoded; nil for a document of comments only
 	kind   string
 	hooks  []string // hook types, nil for an ordinary manifest
-	line   int      // where the document starts in the template's output
 }
 
 // text is a document in the order of `helm template`.
@@ -271,11 +270,11 @@ func (c *Chart) decodeCRDs(crds []namedFile) func(*Output) error {
 		defer close(done)
 		for i, f := range crds {
 			group.Go(func() error {
-				decoded[i].decode(f)
+				_, _ = decoded[i].decode(f) // kept for the caller, who reports it
 				return nil
 			})
 		}
-		_ = group.Wait() // errors are kept in decoded
+		_ = group.Wait() // no function of the group returns an error
 	}()
 	return func(o *Output) error {
 		<-done

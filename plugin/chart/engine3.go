@@ -38,7 +38,7 @@ func (c *Chart) prepare3(o Options) (*prepared, error) {
 	if missing := missing3(ch); len(missing) > 0 {
 		return nil, missingDependency(ch.Name(), chartFile, missing)
 	}
-	if err := schemaRefs(c.dir, schemas3(ch)); err != nil && !o.SkipSchemaValidation {
+	if err := schemaRefs(schemas3(ch)); err != nil && !o.SkipSchemaValidation {
 		return nil, err
 	}
 	p := &prepared{name: ch.Name(), warnings: warnings3(ch)}

@@ -41,7 +41,7 @@ func (c *Chart) prepare4(o Options) (*prepared, error) {
 	if missing := missing4(ch); len(missing) > 0 {
 		return nil, missingDependency(ch.Name(), chartFile, missing)
 	}
-	if err := schemaRefs(c.dir, schemas4(ch)); err != nil && !o.SkipSchemaValidation {
+	if err := schemaRefs(schemas4(ch)); err != nil && !o.SkipSchemaValidation {
 		return nil, err
 	}
 	p := &prepared{name: ch.Name(), warnings: warnings4(ch)}

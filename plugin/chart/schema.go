@@ -13,7 +13,7 @@ import (
 // file URLs: rendering would reach for the network or for any file of the
 // machine. schemaRefs refuses references that the schemas themselves do not
 // define. The meta-schemas of json-schema.org are compiled into the validator.
-func schemaRefs(dir string, schemas []namedFile) error {
+func schemaRefs(schemas []namedFile) error {
 	for _, s := range schemas {
 		var doc any
 		if err := json.Unmarshal(s.data, &doc); err != nil {

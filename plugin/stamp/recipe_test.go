@@ -68,7 +68,7 @@ func TestRecipe(t *testing.T) {
 				t.Fatal(err)
 			}
 			var stderr strings.Builder
-			command := exec.Command("sh", "-eu", script) //nolint:gosec // the path is this test's own file
+			command := exec.Command("sh", "-eu", script)
 			command.Dir = dir
 			command.Stderr = &stderr
 			out, err := command.Output()
