@@ -238,10 +238,13 @@ func (u Unstable) message() string {
 		}
 	}
 	msg := what + " differs from render to render"
+	const most = 4
 	for i, c := range u.Calls {
 		switch {
 		case i == 0:
 			msg += ", because of "
+		case i == most:
+			return msg + fmt.Sprintf(" or %d more", len(u.Calls)-most)
 		case i == len(u.Calls)-1:
 			msg += " or "
 		default:

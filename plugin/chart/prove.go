@@ -185,10 +185,14 @@ func (c *Chart) proveDates(engine Engine, o Options, s *scanned, manifests []man
 var noTime = regexp.MustCompile(`expected time\.Time; got (string|bool|float|map|\[\]|interface)|` +
 	`can't handle ["` + "`" + `].* for arg of type time\.Time|invalid value; expected time\.Time`)
 
+// fewCalls is up to how many calls it is found out which of them are executed:
+// each takes one more render, and those that make keys take seconds.
+const fewCalls = 4
+
 // reached tells which calls are executed at all: it renders with one call
 // turned into an error. It is asked only when a refusal has to be explained.
 func (c *Chart) reached(engine Engine, o Options, s *scanned) func(call) bool {
-	if len(s.calls) == 1 {
+	if len(s.calls) == 1 || len(s.calls) > fewCalls {
 		return func(call) bool { return true }
 	}
 	known := map[call]bool{}
