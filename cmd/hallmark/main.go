@@ -20,10 +20,14 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // run is main without the process: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// Helm and Kustomize write warnings to the standard loggers, and some of
-	// them quote values. What a user needs to know, hallmark says itself.
+	// Helm and Kustomize write warnings to the standard loggers, Kustomize also
+	// to os.Stderr, and some of them quote values. What a user needs to know,
+	// hallmark says itself, through the writer that it was given.
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = null
+	}
 	tuneCollector()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
