@@ -24,8 +24,7 @@ func Components() []Component {
 }
 
 // stamp writes the annotations and the record.
-func (r *Request) stamp(view *source.View, in *Input, out *Output, objects []object.Object) (*Result, error) {
-	files := view.Files()
+func (r *Request) stamp(files []source.File, in *Input, out *Output, objects []object.Object) (*Result, error) {
 	inputs := stamp.Inputs{
 		Key: r.HashKey, App: r.App, Namespace: r.Namespace,
 		KubeVersion: in.KubeVersion, APIVersions: in.APIVersions, Renderer: out.Version,

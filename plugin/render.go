@@ -83,6 +83,10 @@ func Render(ctx context.Context, r *Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The digests of the files that were read are needed last; they are made
+	// while the gates run.
+	files := make(chan []source.File, 1)
+	go func() { files <- view.Files() }()
 	// Whatever goes wrong is reported together: a person fixes all of it at once.
 	check := gate.Check(objects, gate.Options{
 		AllowEmpty: in.Parameters.AllowEmpty, Namespace: r.Namespace, MaxObjects: limits.Objects,
@@ -94,7 +98,7 @@ func Render(ctx context.Context, r *Request) (*Result, error) {
 	if err := errors.Join(check, unstable); err != nil {
 		return nil, err
 	}
-	return r.stamp(view, in, out, objects)
+	return r.stamp(<-files, in, out, objects)
 }
 
 // resolve settles the parameters, the folder and the renderer.

@@ -7,9 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
@@ -20,21 +17,17 @@ import (
 // processors, because for large charts it is a good part of the work.
 func writeManifests(w io.Writer, objects []object.Object, format string) error {
 	printed := make([][]byte, len(objects))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, o := range objects {
-		group.Go(func() error {
+	object.Spread(len(objects), func() func(int) {
+		var buf []byte // grows to the largest object once, not for each
+		return func(i int) {
 			if format == "json" {
-				printed[i] = yamldoc.AppendJSON(nil, o.Value, "  ")
+				buf = yamldoc.AppendJSON(buf[:0], objects[i].Value, "  ")
 			} else {
-				printed[i] = yamldoc.AppendYAML([]byte("---\n"), o.Value)
+				buf = yamldoc.AppendYAML(append(buf[:0], "---\n"...), objects[i].Value)
 			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
+			printed[i] = bytes.Clone(buf)
+		}
+	})
 	if format == "json" {
 		printed = asList(printed)
 	}

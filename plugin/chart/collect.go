@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/sync/errgroup"
-
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
@@ -49,19 +47,14 @@ func collect(engine Engine, rendered map[string]string, o Options) ([]manifest, 
 			all = append(all, manifest{source: name, body: body})
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(parallelism())
-	for i := range all {
-		group.Go(func() error { return all[i].decode() })
-	}
-	if err := group.Wait(); err != nil {
-		// Which document failed first depends on timing: look again, in order.
-		for i := range all {
-			if err := all[i].decode(); err != nil {
-				return nil, err
-			}
+	faults := make([]error, len(all))
+	object.Spread(len(all), func() func(int) {
+		return func(i int) { faults[i] = all[i].decode() }
+	})
+	for _, err := range faults {
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
 	}
 	var ordinary, hooks []manifest
 	for _, m := range all {
@@ -260,21 +253,16 @@ func (o *Output) addManifests(manifests []manifest) {
 // runs, and returns a function that waits for them.
 func (c *Chart) decodeCRDs(crds []namedFile) func(*Output) error {
 	decoded := make([]*decodedFile, len(crds))
-	var group errgroup.Group
-	group.SetLimit(parallelism())
 	done := make(chan struct{})
 	for i, f := range crds {
 		decoded[i] = c.decoded(f)
 	}
 	go func() {
 		defer close(done)
-		for i, f := range crds {
-			group.Go(func() error {
-				_, _ = decoded[i].decode(f) // kept for the caller, who reports it
-				return nil
-			})
-		}
-		_ = group.Wait() // no function of the group returns an error
+		object.Spread(len(crds), func() func(int) {
+			// The result is kept; the caller asks again and gets the error.
+			return func(i int) { _, _ = decoded[i].decode(crds[i]) }
+		})
 	}()
 	return func(o *Output) error {
 		<-done

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -356,5 +355,3 @@ func (p *prepared) rewrite(changes edits) {
 		t.set(text)
 	}
 }
-
-func parallelism() int { return runtime.GOMAXPROCS(0) }

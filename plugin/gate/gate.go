@@ -25,6 +25,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
@@ -60,21 +61,28 @@ func Check(objs []object.Object, o Options) error {
 		return diag.WithHint(fmt.Errorf("the render holds %d objects, more than limits.objects allows (%d)", len(objs), o.MaxObjects), hintTooMany)
 	}
 	var faults diag.List
-	report := func(obj object.Object, format string, args ...any) {
-		faults.Addf(obj.Origin, obj.Line, 0, "%s: %s", describe(obj), fmt.Sprintf(format, args...))
-	}
 	for _, obj := range objs {
-		checkShape(obj, report)
+		checkShape(obj, reportTo(&faults))
 	}
-	checkDuplicates(objs, o.Namespace, report)
+	checkDuplicates(objs, o.Namespace, reportTo(&faults))
 	before := len(faults)
-	for _, obj := range objs {
-		checkCiphertext(obj, report)
-	}
+	// This one reads every string, so it is spread over the processors.
+	found := make([]diag.List, len(objs))
+	object.Spread(len(objs), func() func(int) {
+		return func(i int) { checkCiphertext(objs[i], reportTo(&found[i])) }
+	})
+	faults = append(faults, slices.Concat(found...)...)
 	if len(faults) > before {
 		return diag.WithHint(faults.Err(), hintCiphertext)
 	}
 	return faults.Err()
+}
+
+// reportTo returns a reporter that adds to list.
+func reportTo(list *diag.List) reporter {
+	return func(obj object.Object, format string, args ...any) {
+		list.Addf(obj.Origin, obj.Line, 0, "%s: %s", describe(obj), fmt.Sprintf(format, args...))
+	}
 }
 
 // reporter takes a fault of one object.

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
@@ -33,30 +30,17 @@ func objectHashes(objs []object.Object, opts Options) ([]string, error) {
 		return nil, err
 	}
 	hashes, faults := make([]string, len(objs)), make([]error, len(objs))
-	var (
-		next    atomic.Int64
-		workers sync.WaitGroup
-	)
-	for range min(runtime.GOMAXPROCS(0), len(objs)) {
-		workers.Go(func() {
-			c := c.fork()
-			// One object at a time: a set often holds one CRD that is as
-			// large as everything else together.
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(objs) {
-					return
-				}
-				text, err := c.canonical(objs[i])
-				if err != nil {
-					faults[i] = err
-					continue
-				}
-				hashes[i] = digest(text)
+	object.Spread(len(objs), func() func(int) {
+		c := c.fork()
+		return func(i int) {
+			text, err := c.canonical(objs[i])
+			if err != nil {
+				faults[i] = err
+				return
 			}
-		})
-	}
-	workers.Wait()
+			hashes[i] = digest(text)
+		}
+	})
 	var list diag.List
 	for i, err := range faults {
 		if err != nil {
