@@ -26,7 +26,11 @@ func (e *LimitError) Error() string {
 
 // Hint says how to get past the limit.
 func (e *LimitError) Hint() string {
-	return fmt.Sprintf("look for a template that loops or repeats without bound; or raise limits.%s (--limit %s=N on the command line)", e.Limit, e.Limit)
+	value := "N"
+	if e.Limit == "renderTime" {
+		value = "90s"
+	}
+	return fmt.Sprintf("look for a template that loops or repeats without bound; or raise limits.%s (--limit %s=%s on the command line, the policy in the plugin)", e.Limit, e.Limit, value)
 }
 
 // guard bounds the time and the memory of one render. A template that never

@@ -12,10 +12,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"syscall"
+	"time"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -30,49 +28,22 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
 		os.Stderr = null
 	}
+	// The date functions of templates print in the local time zone, an input
+	// that no record shows. repo-server and its plugins run in containers, in
+	// UTC; so a laptop gives the same bytes.
+	time.Local = time.UTC
 	tuneCollector()
 
+	// A closed pipe is an error of the write, so that what follows a failed
+	// write is done: `hallmark render --evidence FILE | head` leaves no file.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal ends the work in order. A second one ends the process,
+	// also where it waits for a reader of its output.
+	context.AfterFunc(ctx, stop)
 	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
 	root := rootCommand(env)
 	root.SetArgs(args)
 	return env.exit(root.ExecuteContext(ctx))
-}
-
-// A render is short, and most of what it allocates lives until its end, so the
-// heap may grow further than usual before it is collected. For a large one that
-// would cost memory: once much is alive, the usual rule applies again.
-const (
-	eagerPercent = 400
-	usualPercent = 100
-	muchAlive    = 24 << 20 // bytes
-)
-
-// tuneCollector does this unless the user says otherwise.
-func tuneCollector() {
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	debug.SetGCPercent(eagerPercent)
-	afterCollection(func() (again bool) {
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(sample)
-		if sample[0].Value.Uint64() < muchAlive {
-			return true
-		}
-		debug.SetGCPercent(usualPercent)
-		return false
-	})
-}
-
-// afterCollection calls f after each garbage collection until it returns false:
-// when the collector finds the sentinel unreachable, the next one takes its place.
-func afterCollection(f func() (again bool)) {
-	type sentinel struct{ _ *byte }
-	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
-		if f() {
-			afterCollection(f)
-		}
-	})
 }

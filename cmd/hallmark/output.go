@@ -50,24 +50,49 @@ func asList(items [][]byte) [][]byte {
 	return append(out, []byte("\n  ],\n  \"kind\": \"List\"\n}\n"))
 }
 
+// checkTarget says why no file can be put at file, before any work is done for it.
+// A rename would put a file in the place of a device or a pipe.
+func checkTarget(file string) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("writing %q: it exists and is not a regular file", file)
+	}
+	if _, err := folder(filepath.Dir(file)); err != nil {
+		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	return nil
+}
+
 // stage writes data beside file. The function that it returns moves it into
 // place, or removes it: no file is left behind by a run that failed.
+//
+// The order is check, stage, print the manifests, commit. What can go wrong with
+// the file (no such folder, no right to write, a full disk) does so before a
+// byte is on standard output. What can go wrong with standard output (a closed
+// pipe, a full disk) leaves an older file as it is, because the rename comes
+// last. A rename in a folder that has just been written to hardly fails; where
+// it does, the exit code says that the manifests do not count.
 func stage(file string, data []byte) (commit func(bool) error, err error) {
 	if file == "" {
 		return func(bool) error { return nil }, nil
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
-		return nil, fmt.Errorf("writing %q: %w", file, err)
+		return nil, fmt.Errorf("writing %q: %w", file, reason(err))
 	}
 	_, err = tmp.Write(data)
 	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("writing %q: %w", file, err), os.Remove(tmp.Name()))
+		return nil, errors.Join(fmt.Errorf("writing %q: %w", file, reason(err)), os.Remove(tmp.Name()))
 	}
 	return func(keep bool) error {
 		if !keep {
 			return os.Remove(tmp.Name())
 		}
-		return os.Rename(tmp.Name(), file)
+		if err := os.Rename(tmp.Name(), file); err != nil {
+			return errors.Join(fmt.Errorf("writing %q: %w", file, reason(err)), os.Remove(tmp.Name()))
+		}
+		return nil
 	}, nil
 }

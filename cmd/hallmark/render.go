@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,7 +16,6 @@ import (
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/plugin"
 	"hallmark.dev/hallmark/plugin/source"
-	"hallmark.dev/hallmark/plugin/stamp"
 )
 
 // renderFlags are the flags of `hallmark render`.
@@ -51,14 +49,14 @@ func renderCommand(env *environment) *cobra.Command {
 	flags.StringVar(&f.namespace, "namespace", "default", "`namespace` of the destination")
 	flags.StringVar(&f.project, "project", "", "`name` of the AppProject")
 	flags.StringVar(&f.repoURL, "repo-url", "", "`URL` of the repository (default: git's origin)")
-	flags.StringVar(&f.revision, "revision", "", "`commit` that is rendered (default: git's HEAD, with -dirty behind it if there are local changes)")
+	flags.StringVar(&f.revision, "revision", "", "`commit` that is rendered (default: what git says of the work tree, with -dirty behind it if there are local changes; where it is given, git is not started)")
 	flags.StringVar(&f.root, "root", "", "`folder` that paths may not leave (default: git's top level, else DIR)")
 	flags.StringVar(&f.kubeVersion, "kube-version", "", "`version` of the destination's Kubernetes (default: Helm's own)")
 	flags.StringArrayVar(&f.apiVersions, "api-versions", nil, "`group/version` or group/version/Kind that the destination serves (repeatable)")
 	flags.StringArrayVar(&f.params, "param", nil, "parameter as `name=value`, name[]=item or name[key]=value (repeatable)")
 	flags.StringVar(&f.paramsFile, "params", "", "`file` with the JSON that Argo CD sends in ARGOCD_APP_PARAMETERS")
-	flags.StringArrayVar(&f.limits, "limit", nil, "limit as `name=N`: files, fileBytes, treeBytes, objects, outputBytes, memoryBytes, renderTime (repeatable)")
-	flags.StringVar(&f.hashKey, "hash-key", "", "`file` with the key under which values of Secrets enter the hashes")
+	flags.StringArrayVar(&f.limits, "limit", nil, "limit as `name=N`: files, fileBytes, treeBytes, objects, outputBytes, memoryBytes, or renderTime with a duration such as 90s (repeatable)")
+	flags.StringVar(&f.hashKey, "hash-key", "", "`file` with the key, of 16 bytes or more, under which values of Secrets enter the hashes (one newline at its end does not count)")
 	flags.StringVar(&f.evidence, "evidence", "", "`file` to write the in-toto statement of this render to")
 	flags.StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml or json")
 	return cmd
@@ -67,6 +65,9 @@ func renderCommand(env *environment) *cobra.Command {
 func (env *environment) render(ctx context.Context, f *renderFlags, dir string) error {
 	if f.output != "yaml" && f.output != "json" {
 		return usageError{fmt.Errorf("-o: got %q, want yaml or json", f.output)}
+	}
+	if err := checkTarget(f.evidence); err != nil {
+		return err
 	}
 	request, err := f.request(ctx, dir)
 	if err != nil {
@@ -109,17 +110,14 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 	if r.HashKey, err = readKey(f.hashKey); err != nil {
 		return nil, err
 	}
-	abs, err := realPath(dir)
+	abs, err := folder(dir)
 	if err != nil {
 		return nil, err
-	}
-	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%q is not a folder", dir)
 	}
 	top := gitTopLevel(abs)
 	root := cmp.Or(top, abs)
 	if f.root != "" {
-		if root, err = realPath(f.root); err != nil {
+		if root, err = folder(f.root); err != nil {
 			return nil, err
 		}
 	}
@@ -141,7 +139,7 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 
 func (f *renderFlags) parameters(p *plugin.Parameters) error {
 	if f.paramsFile != "" {
-		data, err := os.ReadFile(f.paramsFile)
+		data, err := readFile(f.paramsFile, "parameters", maxParameters)
 		if err != nil {
 			return err
 		}
@@ -151,69 +149,60 @@ func (f *renderFlags) parameters(p *plugin.Parameters) error {
 	}
 	for _, assignment := range f.params {
 		if err := p.Set(assignment); err != nil {
-			return fmt.Errorf("--param: %w", err)
+			return assignmentError(assignment, fmt.Errorf("--param: %w", err))
 		}
 	}
 	return nil
 }
 
+// assignmentError makes err a wrong call, unless it is about the value: a name
+// or a form that does not exist is a slip of the keyboard, while a value can come
+// from anywhere and fails like one in hallmark.yaml. Of the values only booleans
+// are judged when a parameter is set.
+func assignmentError(assignment string, err error) error {
+	name, _, hasValue := strings.Cut(assignment, "=")
+	if hasValue && slices.ContainsFunc(plugin.Specs(), func(s plugin.ParameterSpec) bool { return s.Boolean && s.Name == name }) {
+		return err
+	}
+	return usageError{err}
+}
+
 // setLimits applies --limit to the limits of the render and returns those of
-// the tree.
+// the tree. As with --param, an unknown name is a wrong call and a wrong value a
+// failure.
 func (f *renderFlags) setLimits(l *plugin.Limits) (source.Limits, error) {
 	var tree source.Limits
+	counts := map[string]func(n int64){
+		"files":       func(n int64) { tree.Files = int(n) },
+		"fileBytes":   func(n int64) { tree.FileBytes = n },
+		"treeBytes":   func(n int64) { tree.TreeBytes = n },
+		"objects":     func(n int64) { l.Objects = int(n) },
+		"outputBytes": func(n int64) { l.OutputBytes = int(n) },
+		"memoryBytes": func(n int64) { l.MemoryBytes = n },
+	}
 	for _, assignment := range f.limits {
-		name, value, _ := strings.Cut(assignment, "=")
-		if name == "renderTime" {
+		name, value, hasValue := strings.Cut(assignment, "=")
+		set, isCount := counts[name]
+		switch {
+		case !isCount && name != "renderTime":
+			return tree, usageError{fmt.Errorf("--limit: unknown limit %q", name)}
+		case !hasValue:
+			return tree, usageError{fmt.Errorf("--limit %s: want %s=N", name, name)}
+		case isCount:
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n <= 0 {
+				return tree, fmt.Errorf("--limit %s: got %q, want a whole number above 0", name, value)
+			}
+			set(n)
+		default:
 			d, err := time.ParseDuration(value)
 			if err != nil || d <= 0 {
-				return tree, usageError{fmt.Errorf("--limit %s: got %q, want a duration such as 90s", name, value)}
+				return tree, fmt.Errorf("--limit %s: got %q, want a duration such as 90s", name, value)
 			}
 			l.RenderTime = d
-			continue
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n <= 0 {
-			return tree, usageError{fmt.Errorf("--limit %s: got %q, want a whole number above 0", name, value)}
-		}
-		switch name {
-		case "files":
-			tree.Files = int(n)
-		case "fileBytes":
-			tree.FileBytes = n
-		case "treeBytes":
-			tree.TreeBytes = n
-		case "objects":
-			l.Objects = int(n)
-		case "outputBytes":
-			l.OutputBytes = int(n)
-		case "memoryBytes":
-			l.MemoryBytes = n
-		default:
-			return tree, usageError{fmt.Errorf("--limit: unknown limit %q", name)}
 		}
 	}
 	return tree, nil
-}
-
-func readKey(file string) (stamp.Key, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return stamp.Key(data), nil
-}
-
-// realPath is absolute and free of links, so that the root and the folder in it
-// compare.
-func realPath(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
 }
 
 // appName makes a release name of a folder's name: lower case, with every other

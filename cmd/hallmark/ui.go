@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"hallmark.dev/hallmark/internal/diag"
 )
@@ -64,11 +65,13 @@ func printWarnings(w io.Writer, warnings []string) {
 	}
 }
 
-// printable replaces control characters: a file name may hold terminal escapes.
+// printable replaces what a terminal acts on instead of showing it: a file name
+// may hold escapes (C0 and C1 control characters) or turn the direction of the
+// line around, so that it reads as another one.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
-			return '�'
+		if r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return '\uFFFD'
 		}
 		return r
 	}, s)

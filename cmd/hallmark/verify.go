@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,9 +16,6 @@ import (
 	"hallmark.dev/hallmark/plugin/stamp"
 )
 
-// maxManifests bounds what verify reads, in bytes.
-const maxManifests = 512 << 20
-
 func verifyCommand(env *environment) *cobra.Command {
 	var hashKey, record string
 	cmd := &cobra.Command{
@@ -30,7 +25,7 @@ func verifyCommand(env *environment) *cobra.Command {
 			return env.verify(slices.Concat(args, []string{"-"})[0], hashKey, record)
 		},
 	}
-	cmd.Flags().StringVar(&hashKey, "hash-key", "", "`file` with the key that the render used")
+	cmd.Flags().StringVar(&hashKey, "hash-key", "", "`file` with the key that the render used (one newline at its end does not count)")
 	cmd.Flags().StringVar(&record, "evidence", "", "`file` with the render's evidence: fields that it lists as not deterministic do not count")
 	return cmd
 }
@@ -41,12 +36,13 @@ func (env *environment) verify(file, hashKey, record string) error {
 		return err
 	}
 	opts := stamp.Options{Key: key}
+	var evidenceHash string
 	if record != "" {
-		if opts.Ignore, err = ignoredFields(record); err != nil {
+		if evidenceHash, opts.Ignore, err = readEvidence(record); err != nil {
 			return err
 		}
 	}
-	name, data, err := env.readInput(file)
+	name, data, err := env.readManifests(file)
 	if err != nil {
 		return err
 	}
@@ -57,6 +53,11 @@ func (env *environment) verify(file, hashKey, record string) error {
 	report, err := stamp.Verify(objects, opts)
 	if err != nil {
 		return err
+	}
+	// The fields that evidence lists count for its own render only. Any other
+	// file could list the very fields that somebody changed.
+	if record != "" && report.Recorded != "" && report.Recorded != evidenceHash {
+		return fmt.Errorf("%s: the evidence is about render %s, %s is stamped as render %s", record, evidenceHash, name, report.Recorded)
 	}
 	if report.OK() {
 		_, err = fmt.Fprintf(env.stdout, "ok: %d objects, render hash %s\n", report.Objects, report.RenderHash)
@@ -69,26 +70,18 @@ func (env *environment) verify(file, hashKey, record string) error {
 	return errors.Join(faults...)
 }
 
-func (env *environment) readInput(file string) (name string, data []byte, err error) {
-	in := env.stdin
-	name = "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", nil, err
-		}
-		defer func() { _ = f.Close() }() // it was only read
-		in, name = f, file
+func (env *environment) readManifests(file string) (name string, data []byte, err error) {
+	if file == "-" {
+		name = "standard input"
+		data, err = readAll(env.stdin, name, "manifests", maxManifests)
+		return name, data, err
 	}
-	data, err = io.ReadAll(io.LimitReader(in, maxManifests+1))
-	if err == nil && len(data) > maxManifests {
-		err = fmt.Errorf("%s: more than %d bytes of manifests", name, maxManifests)
-	}
-	return name, data, err
+	data, err = readFile(file, "manifests", maxManifests)
+	return file, data, err
 }
 
 func parseManifests(name string, data []byte) ([]object.Object, error) {
-	docs, err := yamldoc.Stream(name, data)
+	docs, err := yamldoc.Limits{Bytes: maxManifests}.Stream(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -111,14 +104,17 @@ func parseManifests(name string, data []byte) ([]object.Object, error) {
 	return objects, nil
 }
 
-func ignoredFields(file string) (map[object.ID][]stamp.Path, error) {
-	data, err := os.ReadFile(file)
+// readEvidence returns the render hash of a record and the fields that do not
+// count in it.
+func readEvidence(file string) (renderHash string, ignored map[object.ID][]stamp.Path, err error) {
+	data, err := readFile(file, "evidence", maxEvidence)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	record, err := evidence.Parse(file, data)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return plugin.RecordedFields(record)
+	ignored, err = plugin.RecordedFields(record)
+	return record.RenderHash, ignored, err
 }

@@ -34,7 +34,9 @@ func versionCommand(env *environment) *cobra.Command {
 			switch output {
 			case "text":
 				for _, v := range versions {
-					fmt.Fprintf(env.stdout, "%-10s %s\n", v.Name, v.Version)
+					if _, err := fmt.Fprintf(env.stdout, "%-10s %s\n", v.Name, v.Version); err != nil {
+						return err
+					}
 				}
 			case "json":
 				byName := map[string]string{}
@@ -45,7 +47,8 @@ func versionCommand(env *environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(env.stdout, "%s\n", data)
+				_, err = fmt.Fprintf(env.stdout, "%s\n", data)
+				return err
 			default:
 				return usageError{fmt.Errorf("-o: got %q, want text or json", output)}
 			}

@@ -48,7 +48,7 @@ type Options struct {
 const (
 	hintEmpty      = "an empty render plus pruning deletes the application; where that is meant, set the parameter \"allow-empty\" to true"
 	hintCiphertext = "the file that this came from was not decrypted: it was read as plain YAML, as a values file or by a generator without passing through SOPS"
-	hintTooMany    = "raise limits.objects in the render policy, or split the application"
+	hintTooMany    = "split the application; or raise limits.objects (--limit objects=N on the command line, the policy in the plugin)"
 )
 
 // Check returns nil where objs may go on, and otherwise an error that lists

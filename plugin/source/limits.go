@@ -70,7 +70,7 @@ func (e *LimitError) Error() string {
 
 // Hint says how to get past the limit, for the line that follows the error.
 func (e *LimitError) Hint() string {
-	hint := fmt.Sprintf("raise limits.%s in the render policy", e.Limit)
+	hint := fmt.Sprintf("raise limits.%s (--limit %s=N on the command line, the policy in the plugin)", e.Limit, e.Limit)
 	if isGit(e.Path) {
 		hint = "keep .git out of what repo-server sends to plugins: set reposerver.plugin.tar.exclusions " +
 			"to .git in argocd-cmd-params-cm; or " + hint
