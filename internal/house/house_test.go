@@ -60,6 +60,7 @@ var rows = []row{
 	{folder: "internal/house", std: true},
 	{folder: "internal/ledger", may: []string{"internal/*"}},
 	{folder: "internal/object", std: true},
+	{folder: "internal/redact", std: true},
 	{folder: "internal/yamldoc", may: []string{"internal/*"}},
 }
 
