@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"maps"
-
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/chart"
@@ -33,9 +31,9 @@ func (r *Request) stamp(files []source.File, in *Input, out *Output, objects []o
 	for _, f := range files {
 		inputs.Files = append(inputs.Files, stamp.File{Path: f.Path, Digest: f.Digest})
 	}
-	// Without a key every parameter counts as it is: an Application shows its
-	// parameters to whoever may read it. With one, those that can hold secrets
-	// count under it.
+	// Without a key every parameter counts as it is: the hash has to move with
+	// each input, and an Application shows its parameters in plain text. With a
+	// key, those that can hold secrets count under it.
 	if r.HashKey != nil {
 		inputs.Sensitive = map[string]any{}
 		for _, spec := range specs {
@@ -89,14 +87,11 @@ func expandList(list []string, env map[string]string) []string {
 	return out
 }
 
-// ignored are the fields that do not count in the hashes. An object that differs
-// as a whole has no hash that means anything, so all of its content is left out.
+// ignored are the fields that do not count in the hashes.
 func ignored(unstable []Unstable) map[object.ID][]stamp.Path {
 	out := map[object.ID][]stamp.Path{}
 	for _, u := range unstable {
-		if u.Object != (object.ID{}) {
-			out[u.Object] = append(out[u.Object], u.Path)
-		}
+		out[u.Object] = append(out[u.Object], u.Path)
 	}
 	return out
 }
@@ -153,7 +148,7 @@ func RecordedFields(record evidence.Record) (map[object.ID][]stamp.Path, error) 
 		}
 		out[f.Object] = append(out[f.Object], p)
 	}
-	return maps.Clone(out), nil
+	return out, nil
 }
 
 // differences are the fields in which two builds of one application differ,
@@ -164,6 +159,10 @@ func differences(a, b []object.Object) []Unstable {
 		if i >= len(a) || i >= len(b) {
 			out = append(out, Unstable{})
 			break
+		}
+		if a[i].ID() != b[i].ID() {
+			out = append(out, Unstable{Object: a[i].ID(), Origin: a[i].Origin})
+			continue
 		}
 		chart.Diff(a[i].Value, b[i].Value, func(path []any) {
 			out = append(out, Unstable{Object: a[i].ID(), Origin: a[i].Origin, Path: path})

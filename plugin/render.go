@@ -60,12 +60,22 @@ type Unstable struct {
 	Origin string
 	// Path leads to the field; it is empty if the whole object differs.
 	Path stamp.Path
+	// Failure is the renderer's message where a render fails at another time or
+	// with other random values.
+	Failure string
 	// Calls are the template functions that can be the reason.
 	Calls []chart.Call
 }
 
 // Render renders, gates and stamps one application.
-func Render(ctx context.Context, r *Request) (*Result, error) {
+func Render(ctx context.Context, r *Request) (result *Result, err error) {
+	// The renderers guard the engines; this is for what stands around them. The
+	// panic's value may quote a secret.
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = nil, errors.New("hallmark panicked while rendering")
+		}
+	}()
 	limits := r.Limits.orDefault()
 	ctx, release := guard(ctx, limits)
 	defer release()
@@ -91,11 +101,7 @@ func Render(ctx context.Context, r *Request) (*Result, error) {
 	check := gate.Check(objects, gate.Options{
 		AllowEmpty: in.Parameters.AllowEmpty, Namespace: r.Namespace, MaxObjects: limits.Objects,
 	})
-	var unstable error
-	if in.Parameters.Determinism != DeterminismWarn {
-		unstable = refuseUnstable(out)
-	}
-	if err := errors.Join(check, unstable); err != nil {
+	if err := errors.Join(check, refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn)); err != nil {
 		return nil, err
 	}
 	return r.stamp(<-files, in, out, objects)
@@ -210,13 +216,15 @@ func discover(fsys fs.FS, dir string) (string, error) {
 }
 
 // refuseUnstable turns unstable fields into the error of the determinism gate.
-func refuseUnstable(out *Output) error {
-	if len(out.Unstable) == 0 {
-		return nil
-	}
+// Where fields may differ, the set of objects still may not: no hash would mean
+// anything.
+func refuseUnstable(out *Output, fieldsMay bool) error {
 	var list diag.List
 	clock, lookup := false, slices.Contains(out.Noticed, "lookup")
 	for _, u := range out.Unstable {
+		if fieldsMay && len(u.Path) > 0 {
+			continue
+		}
 		list.Add(&diag.Error{File: u.Origin, Msg: u.message()})
 		for _, c := range u.Calls {
 			clock = clock || c.Function == "now" || c.Function == "ago"
@@ -228,6 +236,9 @@ func refuseUnstable(out *Output) error {
 		hint = "the chart looks for an existing object with lookup, which is empty outside a cluster, so it makes a new value on each render: set the value explicitly"
 	case clock:
 		hint = "the output depends on the time of rendering: set the value explicitly, or remove it"
+	}
+	if len(list) == 0 {
+		return nil
 	}
 	return diag.WithHint(list.Err(), hint)
 }
@@ -242,6 +253,9 @@ func (u Unstable) message() string {
 		}
 	}
 	msg := what + " differs from render to render"
+	if u.Failure != "" {
+		msg = "rendering fails at another time or with other random values: " + u.Failure
+	}
 	const most = 4
 	for i, c := range u.Calls {
 		switch {

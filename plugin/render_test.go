@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -236,30 +237,22 @@ func TestTrackingDoesNotMoveHashes(t *testing.T) {
 }
 
 // In a kustomization the fields of an inflated chart are found where the overlay
-// put them.
+// put them, and forgotten where it overwrites them.
 func TestDeterminismThroughKustomize(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"app/kustomization.yaml":          "namePrefix: prod-\nhelmCharts: [{name: web, releaseName: web}]\n",
 		"app/charts/web/Chart.yaml":       chartYAML,
 		"app/charts/web/values.yaml":      "a: b\n",
-		"app/charts/web/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {id: {{ uuidv4 }}, b: c}\n",
+		"app/charts/web/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {at: {{ now | unixEpoch | quote }}, b: c}\n",
 	}
 	_, err := Render(context.Background(), memory(files))
-	if err == nil || !strings.Contains(err.Error(), `ConfigMap "a" field /data/id differs from render to render, because of uuidv4 in web/templates/a.yaml:4`) {
+	if err == nil || !strings.Contains(err.Error(), `ConfigMap "prod-a" field /data/at differs from render to render, because of now in web/templates/a.yaml:4`) {
 		t.Errorf("got error %v", err)
 	}
 	result := mustRender(t, memory(files).with(t, "determinism=warn"))
-	again := mustRender(t, memory(files).with(t, "determinism=warn"))
-	if result.RenderHash != again.RenderHash {
-		t.Error("the field that differs moves the render hash")
-	}
-	want := []evidence.Ignored{{Object: object.ID{Kind: "ConfigMap", Name: "prod-a"}, Pointer: "/data/id"}}
-	got := result.Evidence.Ignored
-	for i := range got {
-		got[i].Template, got[i].Function = "", ""
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := []evidence.Ignored{{Object: object.ID{Kind: "ConfigMap", Name: "prod-a"}, Pointer: "/data/at", Template: "web/templates/a.yaml", Function: "now"}}
+	if diff := cmp.Diff(want, result.Evidence.Ignored); diff != "" {
 		t.Errorf("ignored fields (-want +got):\n%s", diff)
 	}
 	ignore, err := RecordedFields(result.Evidence)
@@ -269,6 +262,64 @@ func TestDeterminismThroughKustomize(t *testing.T) {
 	report, err := stamp.Verify(result.Objects, stamp.Options{Ignore: ignore})
 	if err != nil || !report.OK() {
 		t.Errorf("got findings %v and error %v", report.Findings, err)
+	}
+
+	files["app/kustomization.yaml"] += "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {at: fixed}}'}]\n"
+	if _, err := Render(context.Background(), memory(files)); err != nil {
+		t.Errorf("the overlay overwrites the field, and still: %v", err)
+	}
+	files["app/charts/web/templates/b.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b-{{ randAlpha 9 | lower }}}\n"
+	for _, mode := range []string{"enforce", "warn"} {
+		if _, err := Render(context.Background(), memory(files).with(t, "determinism="+mode)); err == nil {
+			t.Errorf("%s accepts an object whose name differs", mode)
+		}
+	}
+}
+
+// What differs in warn mode may be a field, never the set of objects.
+func TestWarnKeepsTheSetOfObjects(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"app/Chart.yaml":       chartYAML,
+		"app/templates/a.yaml": "{{ range until (randInt 1 9) }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a{{ . }}}\n{{ end }}",
+	}
+	_, err := Render(context.Background(), memory(files).with(t, "determinism=warn"))
+	if err == nil || !strings.Contains(err.Error(), "web/templates/a.yaml: the number or kind of the documents differs from render to render, because of randInt") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// A render that would fail at another time or with other random values is
+// refused with what it would say.
+func TestFailureOfAnotherRender(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"app/Chart.yaml":       chartYAML,
+		"app/templates/a.yaml": "{{ if gt (now | date \"2006\" | atoi) {{YEAR}} }}{{ fail \"the licence has run out\" }}{{ end }}" + configMap,
+	}
+	files["app/templates/a.yaml"] = strings.ReplaceAll(files["app/templates/a.yaml"], "{{YEAR}}", time.Now().Format("2006"))
+	_, err := Render(context.Background(), memory(files))
+	if err == nil || !strings.Contains(err.Error(), "rendering fails at another time or with other random values: web/templates/a.yaml:1:") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// A variable of the build environment is not another source.
+func TestVariablesInValueFiles(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"app/Chart.yaml": chartYAML, "app/templates/a.yaml": configMap, "app/web.yaml": "", "app/web-values.yaml": "", "app/shop/web.yaml": "",
+	}
+	for _, name := range []string{"$ARGOCD_APP_NAME.yaml", "$ARGOCD_APP_NAME-values.yaml", "${ARGOCD_APP_NAME}.yaml", "$ARGOCD_APP_NAMESPACE/$ARGOCD_APP_NAME.yaml"} {
+		if _, err := Render(context.Background(), memory(files).with(t, "value-files[]="+name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"$values/web.yaml", "$other-repo/web.yaml"} {
+		_, err := Render(context.Background(), memory(files).with(t, "value-files[]="+name))
+		if err == nil || !strings.Contains(err.Error(), "of a multi-source Application") {
+			t.Errorf("%s: got error %v", name, err)
+		}
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/chart"
 	"hallmark.dev/hallmark/plugin/directory"
 	"hallmark.dev/hallmark/plugin/overlay"
@@ -121,16 +121,27 @@ func helmOptions(in *Input) (chart.Options, error) {
 // sources names a file of another one: repo-server sends a plugin one source.
 // Expanded as a variable it would become `/path`, another file altogether.
 func refuseOtherSource(raw string, env map[string]string) error {
-	if !strings.HasPrefix(raw, "$") || strings.HasPrefix(raw, "$$") {
+	first, _, found := strings.Cut(raw, "/")
+	name, dollar := strings.CutPrefix(first, "$")
+	if !found || !dollar || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) && r != '-' }) {
 		return nil
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(raw, "$"), "/")
-	if _, known := env[strings.Trim(name, "{}")]; known || strings.Contains(name, "{") {
+	// The name of a variable ends where os.Expand ends it; behind a known one
+	// the rest is text.
+	variable := name
+	if end := strings.IndexFunc(name, func(r rune) bool { return !isNameRune(r) }); end >= 0 {
+		variable = name[:end]
+	}
+	if _, known := env[variable]; known {
 		return nil
 	}
 	return diag.WithHint(
 		fmt.Errorf("%q refers to the source %q of a multi-source Application, and Argo CD sends a plugin only its own source", raw, name),
 		"keep the file in the repository that is rendered, or give its content in the values parameter")
+}
+
+func isNameRune(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
 // checkReleaseName applies Helm's rule for release names.
@@ -159,38 +170,70 @@ func (kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &Output{Objects: objects, Version: "kustomize/" + overlay.Version}
+	out := &Output{Objects: objects, Version: "kustomize/" + overlay.Version, Noticed: inflated.noticed, Warnings: inflated.warnings}
 	if inflated.used {
 		out.Version += "+" + rendererVersion(engine)
 	}
-	out.Noticed, out.Warnings = inflated.noticed, inflated.warnings
-	if len(inflated.findings) == 0 {
-		return out, nil
-	}
-	if in.Parameters.Determinism != DeterminismWarn {
-		out.Unstable = unstableFields(inflated.findings)
-		return out, nil
-	}
-	// The overlay may have renamed or patched what a chart made, so the fields
-	// are those that differ between two whole builds.
-	again, err := overlay.Build(ctx, in.FS, in.Dir, opts)
-	if err != nil {
-		return nil, err
-	}
-	out.Unstable = differences(objects, again)
-	return out, nil
+	out.Unstable, err = inflated.unstable(ctx, objects, opts)
+	return out, err
 }
 
-// inflator renders the charts of a kustomization.
+// inflator renders the charts of a kustomization. Kustomize calls it on one
+// goroutine.
 type inflator struct {
 	in     *Input
 	engine chart.Engine
+	// disturbed says that unstable fields are to come out changed.
+	disturbed bool
 
-	mu       sync.Mutex
 	used     bool
 	findings []chart.Finding
+	whole    []chart.Finding // those that are about no field
 	noticed  []string
 	warnings []string
+}
+
+// unstable finds the fields of the built objects that the charts' unstable ones
+// reach: the overlay may have renamed, moved, patched or dropped them. So the
+// application is built once more from charts whose unstable fields are changed.
+func (i *inflator) unstable(ctx context.Context, objects []object.Object, opts overlay.Options) ([]Unstable, error) {
+	if len(i.whole) > 0 {
+		return unstableFields(i.whole), nil
+	}
+	if len(i.findings) == 0 {
+		return nil, nil
+	}
+	again := &inflator{in: i.in, engine: i.engine, disturbed: true}
+	opts.Inflate = again.inflate
+	other, err := overlay.Build(ctx, i.in.FS, i.in.Dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	out := differences(objects, other)
+	for n := range out {
+		out[n].Calls = i.calls(out[n].Path)
+	}
+	return out, nil
+}
+
+// calls returns the calls behind a field: those of the charts' fields with the
+// same path, or all where the overlay moved it.
+func (i *inflator) calls(path stamp.Path) []chart.Call {
+	var same, all []chart.Call
+	for _, f := range i.findings {
+		for _, c := range f.Calls {
+			if stamp.Path(f.Path).Pointer() == path.Pointer() && !slices.Contains(same, c) {
+				same = append(same, c)
+			}
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	if len(same) > 0 {
+		return same
+	}
+	return all
 }
 
 func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error) {
@@ -217,14 +260,20 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	i.used = true
 	i.findings = append(i.findings, out.Findings...)
 	i.warnings = append(i.warnings, out.Warnings...)
 	for _, name := range out.Noticed {
 		if !slices.Contains(i.noticed, name) {
 			i.noticed = append(i.noticed, name)
+		}
+	}
+	if len(out.Findings) > 0 {
+		stream, ok := out.Disturbed()
+		if !ok {
+			i.whole = append(i.whole, out.Findings...)
+		} else if i.disturbed {
+			return stream, nil
 		}
 	}
 	return out.Stream(), nil
@@ -285,7 +334,7 @@ func (plainRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
 func unstableFields(findings []chart.Finding) []Unstable {
 	out := make([]Unstable, len(findings))
 	for i, f := range findings {
-		out[i] = Unstable{Object: f.Object, Origin: f.Template, Path: stamp.Path(f.Path), Calls: f.Calls}
+		out[i] = Unstable{Object: f.Object, Origin: f.Template, Path: stamp.Path(f.Path), Failure: f.Failure, Calls: f.Calls}
 	}
 	return out
 }

@@ -21,18 +21,10 @@
 //
 // # What differs from Helm on purpose
 //
-//   - Helm reads charts/ in the order of a Go map. The order of dependencies
-//     decides the order of their CRDs and which of two fitting versions is used;
-//     here it is by name and version.
-//   - `keys` gives the keys of a map in an order that changes from render to
-//     render; here they are sorted, as if `| sortAlpha` followed.
-//   - `--set` flags come out of a Go map in Argo CD; here they apply in the order
-//     of their names.
-//   - values.schema.json may not refer to other files or to URLs: resolving them
-//     would leave the repository.
-//   - The Kubernetes version and API versions that Helm assumes by default are
-//     those of the released helm programs, not those of the client libraries that
-//     hallmark is compiled with; see capabilities.go.
+// plugin/testdata/differences.yaml is the table. What differs here: the order of
+// charts/ and of --set flags, which in Helm and Argo CD is that of a Go map; the
+// order of what `keys` gives; schema references out of the chart; and the
+// versions that Helm assumes without a cluster (see capabilities.go).
 package chart
 
 import (
@@ -127,7 +119,7 @@ type Output struct {
 	// Warnings are things that Helm accepts and a reviewer would not.
 	Warnings []string
 
-	texts []text
+	texts []printed
 }
 
 // Stream returns the objects as the YAML text that `helm template` prints.
@@ -156,7 +148,7 @@ func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		out, err := guarded(func() (*Output, error) { return c.render(engine, o) })
+		out, err := guarded(func() (*Output, error) { return c.render(ctx, engine, o) })
 		done <- result{out, err}
 	}()
 	select {
@@ -194,7 +186,7 @@ func Load(fsys fs.FS, dir string) (*Chart, error) {
 	return load(fsys, dir)
 }
 
-func (c *Chart) render(engine Engine, o Options) (*Output, error) {
+func (c *Chart) render(ctx context.Context, engine Engine, o Options) (*Output, error) {
 	first, err := c.prepare(engine, o)
 	if err != nil {
 		return nil, err
@@ -219,7 +211,7 @@ func (c *Chart) render(engine Engine, o Options) (*Output, error) {
 	}
 	out.addManifests(manifests)
 	if o.Prove {
-		out.Findings, err = c.prove(engine, o, found, rendered, manifests)
+		out.Findings, err = c.prove(ctx, engine, o, found, rendered)
 	}
 	return out, err
 }

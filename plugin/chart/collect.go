@@ -26,8 +26,8 @@ type manifest struct {
 	hooks  []string // hook types, nil for an ordinary manifest
 }
 
-// text is a document in the order of `helm template`.
-type text struct{ source, body string }
+// printed is a document in the order of `helm template`.
+type printed struct{ source, body string }
 
 const notesFile = "NOTES.txt"
 
@@ -242,7 +242,7 @@ func compareKinds(rank map[string]int, a, b string) int {
 // addManifests appends the objects and their texts.
 func (o *Output) addManifests(manifests []manifest) {
 	for _, m := range manifests {
-		o.texts = append(o.texts, text{m.source, m.body})
+		o.texts = append(o.texts, printed{m.source, m.body})
 		if doc, ok := m.value.(map[string]any); ok {
 			o.Objects = append(o.Objects, object.Object{Value: doc, Origin: m.source})
 		}
@@ -271,7 +271,7 @@ func (c *Chart) decodeCRDs(crds []namedFile) func(*Output) error {
 			if err != nil {
 				return err
 			}
-			o.texts = append(o.texts, text{f.name, string(f.data)})
+			o.texts = append(o.texts, printed{f.name, string(f.data)})
 			for _, d := range docs {
 				switch v := d.Value.(type) {
 				case nil:

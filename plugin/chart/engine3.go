@@ -5,8 +5,6 @@ import (
 	"path"
 	"slices"
 
-	"hallmark.dev/hallmark/internal/diag"
-
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -38,21 +36,25 @@ func (c *Chart) prepare3(o Options) (*prepared, error) {
 	if missing := missing3(ch); len(missing) > 0 {
 		return nil, missingDependency(ch.Name(), chartFile, missing)
 	}
-	if err := schemaRefs(schemas3(ch)); err != nil && !o.SkipSchemaValidation {
-		return nil, err
-	}
 	p := &prepared{name: ch.Name(), warnings: warnings3(ch)}
 	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
-		return nil, &diag.Error{File: chartFile, Msg: err.Error()}
+		return nil, mergeError(c.dir, err)
 	}
 	caps, err := capabilities3(o)
 	if err != nil {
 		return nil, err
 	}
 	release := chartutil.ReleaseOptions{Name: o.ReleaseName, Namespace: o.Namespace, Revision: 1, IsInstall: true}
-	top, err := chartutil.ToRenderValuesWithSchemaValidation(ch, values, release, caps, o.SkipSchemaValidation)
+	top, err := chartutil.ToRenderValuesWithSchemaValidation(ch, values, release, caps, true)
 	if err != nil {
-		return nil, schemaError(c.dir, err)
+		return nil, mergeError(c.dir, err)
+	}
+	merged := top["Values"].(chartutil.Values).AsMap()
+	if !o.SkipSchemaValidation {
+		// Here and not before: a disabled dependency has left the chart.
+		if err := checkSchemas(schemasOf(ch, c.dir, merged, schema3)); err != nil {
+			return nil, err
+		}
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		return nil, kubeVersionError(chartFile, want, caps.KubeVersion.Version)
@@ -69,13 +71,16 @@ func (c *Chart) prepare3(o Options) (*prepared, error) {
 	for _, crd := range ch.CRDObjects() {
 		p.crds = append(p.crds, namedFile{crd.Filename, crd.File.Data})
 	}
-	p.texts = func(yield func(name, text string) bool) {
-		if !walkStrings("values", top["Values"].(chartutil.Values).AsMap(), yield) {
-			return
-		}
+	p.texts = func(yield func(text)) {
+		walkStrings("values", top["Values"].(chartutil.Values).AsMap(), nil, yield)
 		visit3(ch, func(sub *chart.Chart) {
 			for _, f := range sub.Files {
-				yield(path.Join(sub.ChartFullPath(), f.Name), string(f.Data))
+				yield(text{path.Join(sub.ChartFullPath(), f.Name), string(f.Data), func(s string) { f.Data = []byte(s) }})
+			}
+			for _, f := range sub.Raw {
+				if f.Name == "Chart.yaml" { // what templates see as .Chart
+					yield(text{path.Join(sub.ChartFullPath(), f.Name), string(f.Data), nil})
+				}
 			}
 		})
 	}
@@ -132,14 +137,8 @@ func missing3(ch *chart.Chart) []dependency {
 	return missing
 }
 
-func schemas3(ch *chart.Chart) []namedFile {
-	var schemas []namedFile
-	visit3(ch, func(sub *chart.Chart) {
-		if sub.Schema != nil {
-			schemas = append(schemas, namedFile{path.Join(sub.ChartFullPath(), "values.schema.json"), sub.Schema})
-		}
-	})
-	return schemas
+func schema3(ch *chart.Chart) (name string, schema []byte, dependencies []*chart.Chart) {
+	return ch.Name(), ch.Schema, ch.Dependencies()
 }
 
 func warnings3(ch *chart.Chart) []string {

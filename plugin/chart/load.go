@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -24,9 +25,10 @@ import (
 type Chart struct {
 	dir   string
 	files []file
-
-	mu   sync.Mutex
-	crds map[*byte]*decodedFile // by the file's first byte: the bytes are shared by all renders
+	// crds holds the decoded form of the files below crds/ folders by their
+	// first byte: Helm hands out the bytes that it was given. It does not hold
+	// those of archives, which each render unpacks anew.
+	crds map[*byte]*decodedFile
 }
 
 // file is one file of a chart, its name relative to the chart's folder.
@@ -53,6 +55,14 @@ func load(fsys fs.FS, dir string) (*Chart, error) {
 	}
 	if !slices.ContainsFunc(c.files, func(f file) bool { return f.name == "Chart.yaml" }) {
 		return nil, &diag.Error{File: path.Join(dir, "Chart.yaml"), Msg: "the chart has no Chart.yaml"}
+	}
+	if err := checkArchives(dir, c.files, maxUnpacked); err != nil {
+		return nil, err
+	}
+	for _, f := range c.files {
+		if len(f.data) > 0 && strings.Contains("/"+f.name, "/crds/") {
+			c.crds[&f.data[0]] = &decodedFile{}
+		}
 	}
 	return c, nil
 }
@@ -161,8 +171,15 @@ type decodedFile struct {
 }
 
 func (d *decodedFile) decode(f namedFile) ([]yamldoc.Document, error) {
-	// As for manifests, a line end follows what the file holds.
-	d.once.Do(func() { d.docs, d.err = yamldoc.Stream(f.name, append(slices.Clip(f.data), '\n')) })
+	d.once.Do(func() {
+		defer func() {
+			if r := recover(); r != nil { // or the next render would find no documents
+				d.err = &PanicError{Value: r, Stack: debug.Stack()}
+			}
+		}()
+		// As for manifests, a line end follows what the file holds.
+		d.docs, d.err = yamldoc.Stream(f.name, append(slices.Clip(f.data), '\n'))
+	})
 	return d.docs, d.err
 }
 
@@ -174,16 +191,10 @@ type namedFile struct {
 
 // decoded returns the place where the decoded form of f is kept.
 func (c *Chart) decoded(f namedFile) *decodedFile {
-	if len(f.data) == 0 {
-		return &decodedFile{}
+	if len(f.data) > 0 {
+		if d := c.crds[&f.data[0]]; d != nil {
+			return d
+		}
 	}
-	key := &f.data[0]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.crds[key]
-	if d == nil {
-		d = &decodedFile{}
-		c.crds[key] = d
-	}
-	return d
+	return &decodedFile{}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/redact"
 )
 
 // prepared is a chart that is ready to run: values merged, dependencies decided.
@@ -19,12 +20,21 @@ type prepared struct {
 	templates []*template
 	// crds are the files of the crds/ folders, in the order of their output.
 	crds []namedFile
-	// texts are the strings that a template could hand to `tpl`: the merged
-	// values and the charts' files. It is called only if `tpl` is used.
-	texts    func(yield func(name, text string) bool)
+	// texts yields the strings that a template could hand to `tpl`: the merged
+	// values, the charts' files and what Chart.yaml says. It is called only if
+	// `tpl` is used.
+	texts    func(yield func(text))
 	warnings []string
+	// applied are the edits that the engine's templates carry.
+	applied edits
 	// run executes Helm's engine.
 	run func() (map[string]string, error)
+}
+
+// text is a string that a template may execute with `tpl`.
+type text struct {
+	name, body string
+	set        func(body string) // nil if it cannot be changed any more
 }
 
 // template is one file of a templates/ folder.
@@ -45,7 +55,7 @@ func (c *Chart) prepare(engine Engine, o Options) (*prepared, error) {
 func (p *prepared) execute(limit int) (map[string]string, error) {
 	rendered, err := p.run()
 	if err != nil {
-		return nil, tidy(err)
+		return nil, p.unshift(tidy(err))
 	}
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
@@ -72,7 +82,7 @@ func missingDependency(chartName, file string, missing []dependency) error {
 			what += fmt.Sprintf(" version %q", d.version)
 		}
 		if d.repository != "" {
-			what += fmt.Sprintf(" from %s", d.repository)
+			what += fmt.Sprintf(" from %s", redact.URL(d.repository))
 		}
 		list.Add(&diag.Error{File: file, Msg: what + ", which is not in charts/"})
 	}
@@ -110,23 +120,19 @@ func notInstallable(file, kind string) error {
 	return &diag.Error{File: file, Msg: fmt.Sprintf("%s charts are not installable", kind)}
 }
 
-// walkStrings yields every string inside v, under its path.
-func walkStrings(at string, v any, yield func(name, text string) bool) bool {
+// walkStrings yields every string inside v, under its path; set replaces v.
+func walkStrings(at string, v any, set func(string), yield func(text)) {
 	switch v := v.(type) {
 	case string:
-		return yield(at, v)
+		yield(text{at, v, set})
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if !yield(at, k) || !walkStrings(at+"."+k, v[k], yield) {
-				return false
-			}
+			yield(text{at, k, nil})
+			walkStrings(at+"."+k, v[k], func(s string) { v[k] = s }, yield)
 		}
 	case []any:
 		for i, e := range v {
-			if !walkStrings(fmt.Sprintf("%s[%d]", at, i), e, yield) {
-				return false
-			}
+			walkStrings(fmt.Sprintf("%s[%d]", at, i), e, func(s string) { v[i] = s }, yield)
 		}
 	}
-	return true
 }

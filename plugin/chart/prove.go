@@ -2,36 +2,49 @@ package chart
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
 )
 
-// Where scan found something, the chart is rendered again from its bytes, and
-// the two results are compared. A call in a branch that is not taken changes
-// nothing and is accepted. Three kinds of call need more than a second render:
+// Where scan found something, the chart is rendered again from its bytes with
+// edited templates:
 //
-//   - Two renders fall into one second. So the second one is given another time:
-//     `now` is replaced by a fixed instant in the templates' text.
-//   - `values` gives the values of a small map in the same order seven times out
-//     of eight. So some renders reverse what it gives.
-//   - `randInt`, `shuffle` and short random strings agree by chance. So they are
-//     repeated.
+//   - Once with every suspicious call turned into an error. If that renders, no
+//     such call is executed, and the output is proven with this one render.
+//   - At other times: two renders fall into one second, so `now` is moved by
+//     more than a year and by an odd number of hours, minutes and seconds, into
+//     the future and into the past.
+//   - Again and again, because short random values agree by chance.
+//   - In two orders: a small map comes in the same order seven times out of
+//     eight, so what `values` gives is sorted, then sorted backwards.
+//   - With a date function's argument handed to one that takes nothing but a
+//     time: given anything else, date functions format the current time.
+//
+// A result that differs, or a render that fails, is a finding. Texts that `tpl`
+// may execute are edited like templates; where such a text is output as it is,
+// the edit shows in the output and is undone before comparing.
 
 // Finding is a field that differs from render to render.
 type Finding struct {
 	// Object is the object, as the first render named it. It is zero if the
-	// templates do not even produce the same number of documents.
+	// templates do not even produce the same documents.
 	Object object.ID
 	// Template is the file that produced the object.
 	Template string
 	// Path leads to the field: map keys (string) and list indexes (int). It is
 	// empty if the whole object differs.
 	Path []any
+	// Failure is what Helm says if a render fails at another time or with other
+	// random values; Object and Path are empty then.
+	Failure string
 	// Calls are the calls that the template makes and that can be the reason.
 	Calls []Call
 }
@@ -39,319 +52,349 @@ type Finding struct {
 // Call is a call of a function whose result changes.
 type Call struct {
 	Function string
-	// Template and Line are where the call stands.
+	// Template and Line are where the call stands; Line is 0 in a text that
+	// `tpl` executes.
 	Template string
 	Line     int
 }
 
-// repeats is how often weak calls and map orders are tried: the chance that a
-// difference stays hidden is below one in a hundred for a map of two values,
-// and far below for anything larger.
-const repeats = 6
+// The edits that variants make. Raw strings keep them free of quotes, so that
+// they can be found again in an output.
+const (
+	laterNow      = "(dateModify `9613h37m11s` now)"
+	earlierNow    = "(dateModify `-9613h37m11s` now)"
+	sortSuffix    = " | sortAlpha"
+	reverseSuffix = " | sortAlpha | reverse"
+)
 
-// variant is one more render with edited templates.
-type variant struct {
-	edits edits
-	// mayFail says that an error of the engine is an answer, not a fault.
-	mayFail bool
+var undo = strings.NewReplacer(laterNow, "now", earlierNow, "now", reverseSuffix, "", sortSuffix, "",
+	strings.ReplaceAll(laterNow, "`", `"`), "now", strings.ReplaceAll(earlierNow, "`", `"`), "now")
+
+func undone(rendered map[string]string) map[string]string {
+	out := make(map[string]string, len(rendered))
+	for name, text := range rendered {
+		out[name] = undo.Replace(text)
+	}
+	return out
 }
 
-func (c *Chart) prove(engine Engine, o Options, s *scanned, first map[string]string, manifests []manifest) ([]Finding, error) {
-	if len(s.calls) == 0 {
-		return nil, nil
+const (
+	moreRandom = 4 // renders for values with many random bits, of which templates may use few
+	moreFew    = 8 // renders for values such as one of two: 1 in 256 stays hidden
+)
+
+// proof is the state of one proof.
+type proof struct {
+	chart   *Chart
+	ctx     context.Context //nolint:containedctx // a proof lives within one call of Render
+	engine  Engine
+	options Options
+	*scanned
+	calls    []*call // those that may be executed
+	first    map[string]string
+	findings []Finding
+}
+
+func (c *Chart) prove(ctx context.Context, engine Engine, o Options, s *scanned, first map[string]string) ([]Finding, error) {
+	p := &proof{chart: c, ctx: ctx, engine: engine, options: o, scanned: s, calls: s.calls, first: first}
+	if hasAddress(first) {
+		p.compare(p.sortKeys)
 	}
-	var findings []Finding
-	for _, v := range s.variants() {
-		again, err := c.again(engine, o, v.edits)
-		if err != nil {
-			if !v.mayFail {
-				return nil, fmt.Errorf("rendering a second time: %w", err)
+	if len(s.calls) > 0 && p.executes() {
+		p.times()
+		p.repeat()
+		p.orders()
+		p.dates()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p.explain()
+	return p.findings, nil
+}
+
+// hasAddress reports whether an output may hold a memory address: printing a
+// struct with pointers in it, such as .Chart, takes no function that scan knows.
+func hasAddress(rendered map[string]string) bool {
+	for _, text := range rendered {
+		for {
+			_, after, found := strings.Cut(text, "0x")
+			if !found {
+				break
 			}
-			findings = append(findings, s.failed(err)...)
-			continue
+			const fewest = 8 // hexadecimal digits of an address
+			if len(after) >= fewest && strings.Trim(after[:fewest], "0123456789abcdef") == "" {
+				return true
+			}
+			text = after
 		}
-		if maps.Equal(first, again) {
-			continue
-		}
-		other, err := collect(engine, again, o)
-		if err != nil {
-			return nil, fmt.Errorf("rendering a second time: %w", err)
-		}
-		findings = append(findings, difference(manifests, other)...)
 	}
-	dates, err := c.proveDates(engine, o, s, manifests)
+	return false
+}
+
+// render renders from the chart's bytes with edited templates.
+func (p *proof) render(changes edits) (map[string]string, error) {
+	if err := p.ctx.Err(); err != nil {
+		return nil, err
+	}
+	again, err := p.chart.prepare(p.engine, p.options)
 	if err != nil {
 		return nil, err
 	}
-	findings = append(findings, dates...)
-	if len(findings) == 0 {
-		return nil, nil
-	}
-	findings = slices.CompactFunc(sorted(findings), func(a, b Finding) bool { return compareFindings(a, b) == 0 })
-	reached := c.reached(engine, o, s)
-	for i := range findings {
-		f := &findings[i]
-		for _, call := range s.reach[f.Template] {
-			if call.class != notice && reached(call) {
-				f.Calls = append(f.Calls, Call{call.function, call.template, call.line})
-			}
-		}
-	}
-	return findings, nil
+	again.rewrite(changes)
+	return again.execute(p.options.MaxOutput)
 }
 
-// again renders from the chart's bytes with edited templates.
-func (c *Chart) again(engine Engine, o Options, changes edits) (map[string]string, error) {
-	p, err := c.prepare(engine, o)
-	if err != nil {
-		return nil, err
-	}
-	p.rewrite(changes)
-	return p.execute(o.MaxOutput)
-}
-
-// variants are the renders that the calls ask for.
-func (s *scanned) variants() []variant {
-	shifted := maps.Clone(s.sortKeys)
-	reversed := maps.Clone(s.sortKeys)
-	has := map[class]bool{}
-	for _, c := range s.calls {
-		has[c.class] = true
+// with returns the edits that every render carries and one for each call that
+// text gives something for: the name of another function, or a suffix if behind
+// is set.
+func (p *proof) with(behind bool, text func(*call) string) edits {
+	out := maps.Clone(p.sortKeys)
+	for _, c := range p.calls {
+		t := text(c)
 		switch {
-		case c.pos < 0:
-		case c.function == "now":
-			// An instant long past, of the type that `now` returns.
-			shifted.add(edit{c.template, c.pos, c.pos + len("now"), `(toDate "2006-01-02 15:04:05" "2001-02-03 04:05:06")`})
-		case c.function == "ago":
-			shifted.add(edit{c.template, c.pos, c.pos + len("ago"), "quote"})
-		case c.function == "values" && c.end >= 0:
-			reversed.add(edit{c.template, c.end, c.end, " | reverse"})
-		}
-	}
-	var out []variant
-	if has[strong] || has[weak] || has[clock] || has[order] {
-		out = append(out, variant{edits: shifted, mayFail: has[clock]})
-	}
-	if has[weak] || has[order] {
-		for range repeats / 2 {
-			out = append(out, variant{edits: s.sortKeys}, variant{edits: reversed})
+		case t == "" || c.pos < 0 || behind && c.end < 0:
+		case behind:
+			out.add(c.suffix(t))
+		default:
+			out.add(c.edit(c.name(), t))
 		}
 	}
 	return out
 }
 
-// proveDates finds calls of date functions that were given no time: they format
-// the current one. A function that takes nothing but a time stands in for them,
-// so that Go's template engine tells of other types.
-func (c *Chart) proveDates(engine Engine, o Options, s *scanned, manifests []manifest) ([]Finding, error) {
-	standIn := map[string]string{"date": "dateModify", "htmlDate": "unixEpoch"}
-	typed := maps.Clone(s.sortKeys)
-	used := false
-	for _, call := range s.calls {
-		if name := standIn[call.function]; name != "" && call.pos >= 0 {
-			typed.add(edit{call.template, call.pos, call.pos + len(call.function), name})
-			used = true
+func (p *proof) any(classes ...class) bool {
+	return slices.ContainsFunc(p.calls, func(c *call) bool { return slices.Contains(classes, c.class) })
+}
+
+// executes reports whether any suspicious call is executed, and forgets those
+// that are not. `fail` takes one string, so it ends the render whatever it gets
+// instead of what it stands for.
+func (p *proof) executes() bool {
+	if _, err := p.render(p.with(false, func(*call) string { return "fail" })); err != nil {
+		return true
+	}
+	p.calls = slices.DeleteFunc(slices.Clone(p.calls), func(c *call) bool { return c.pos >= 0 })
+	return len(p.calls) > 0 // those in texts that cannot be edited
+}
+
+// compare renders with edits and adds what differs from the first result. It
+// reports whether anything did.
+func (p *proof) compare(changes edits) bool {
+	again, err := p.render(changes)
+	if err != nil {
+		p.fail(err)
+		return true
+	}
+	return p.differ(p.first, again)
+}
+
+// differ adds what differs between two results.
+func (p *proof) differ(left, right map[string]string) bool {
+	if maps.Equal(left, right) {
+		return false
+	}
+	left, right = undone(left), undone(right)
+	if maps.Equal(left, right) {
+		return false
+	}
+	var docs [2][]manifest
+	for i, rendered := range []map[string]string{left, right} {
+		var err error
+		if docs[i], err = collect(p.engine, rendered, p.options); err != nil {
+			p.fail(err)
+			return true
 		}
 	}
-	if !used {
-		return nil, nil
+	found := difference(docs[0], docs[1])
+	p.findings = append(p.findings, found...)
+	return len(found) > 0
+}
+
+// fail turns the error of a render that differs into a finding.
+func (p *proof) fail(err error) {
+	if p.ctx.Err() != nil {
+		return
 	}
-	_, err := c.again(engine, o, typed)
-	if err == nil || !noTime.MatchString(err.Error()) {
-		return nil, nil
+	f := Finding{Failure: oneLine(err.Error())}
+	if at := (*diag.Error)(nil); errors.As(err, &at) {
+		f.Template = at.File
 	}
-	// Which field it is shows when the call's result is something else.
-	marked := maps.Clone(s.sortKeys)
-	for _, call := range s.calls {
-		if standIn[call.function] != "" && strings.Contains(err.Error(), fmt.Sprintf("%s:%d:", call.template, call.line)) {
-			marked.add(edit{call.template, call.pos, call.pos + len(call.function), "quote"})
+	p.findings = append(p.findings, f)
+}
+
+// times renders at other times.
+func (p *proof) times() {
+	shifted := func(now string) edits {
+		return p.with(false, func(c *call) string {
+			switch c.function {
+			case "now":
+				return now
+			case "ago":
+				return "quote" // its result is another one each second
+			}
+			return ""
+		})
+	}
+	if p.any(clock) {
+		p.compare(shifted(laterNow))
+		p.compare(shifted(earlierNow))
+	} else if p.any(random, few, slow, order) {
+		p.compare(p.sortKeys)
+	}
+}
+
+// repeat renders until random values differ.
+func (p *proof) repeat() {
+	n := 0
+	switch {
+	case p.any(few):
+		n = moreFew
+	case p.any(random):
+		n = moreRandom
+	}
+	for range n {
+		if len(p.findings) > 0 || p.compare(p.sortKeys) {
+			return
 		}
 	}
-	again, err := c.again(engine, o, marked)
-	if err != nil {
-		return nil, fmt.Errorf("rendering a second time: %w", err)
+}
+
+// orders renders with the values of maps in two orders. Where they are no
+// strings, templates may fail on sorted ones; then the maps' own order is tried,
+// and that backwards.
+func (p *proof) orders() {
+	if !p.any(order) {
+		return
 	}
-	other, err := collect(engine, again, o)
-	if err != nil {
-		return nil, fmt.Errorf("rendering a second time: %w", err)
+	suffix := func(s string) edits {
+		return p.with(true, func(c *call) string {
+			if c.class == order {
+				return s
+			}
+			return ""
+		})
 	}
-	return difference(manifests, other), nil
+	editable := !slices.ContainsFunc(p.calls, func(c *call) bool { return c.class == order && c.end < 0 })
+	if editable && !p.any(random, few, slow, clock) {
+		up, errUp := p.render(suffix(sortSuffix))
+		down, errDown := p.render(suffix(reverseSuffix))
+		if errUp == nil && errDown == nil {
+			p.differ(up, down)
+			return
+		}
+	}
+	for range moreFew / 2 {
+		if len(p.findings) > 0 || p.compare(p.sortKeys) || p.compare(suffix(" | reverse")) {
+			return
+		}
+	}
+}
+
+// dates finds calls of date functions that were given no time, and of
+// durationRound that were given one.
+func (p *proof) dates() {
+	for _, c := range p.calls {
+		if c.class != date && c.class != since || c.end < 0 {
+			continue
+		}
+		only := func(text string, end int) edits {
+			out := maps.Clone(p.sortKeys)
+			out.add(c.edit(end, text))
+			return out
+		}
+		typed := "unixEpoch"
+		if x := c.timeArgument(); x != "" {
+			typed += " " + x
+		}
+		isTime := !noTime.MatchString(p.complaint(only(typed, c.end)))
+		if isTime == (c.class == date) {
+			continue
+		}
+		// Which field it is shows when the call's result is something else.
+		p.compare(only("quote", c.name()))
+	}
+}
+
+// complaint returns what text/template says of a render with edits, or "".
+func (p *proof) complaint(changes edits) string {
+	again, err := p.chart.prepare(p.engine, p.options)
+	if err != nil || p.ctx.Err() != nil {
+		return ""
+	}
+	again.rewrite(changes)
+	if _, err = again.run(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// timeArgument returns the argument that has to be a time, as it is written, or
+// "" if it comes through the pipeline.
+func (c *call) timeArgument() string {
+	i := 1 // behind a layout
+	switch c.function {
+	case "htmlDate", "htmlDateInZone", "durationRound":
+		i = 0
+	}
+	if i < len(c.args) {
+		return c.args[i]
+	}
+	return ""
 }
 
 // noTime is what text/template says if an argument is not a time. Integers are
 // left out: the date functions take them as Unix time. Numbers of values.yaml
 // are floats, which they do not take.
-var noTime = regexp.MustCompile(`expected time\.Time; got (string|bool|float|map|\[\]|interface)|` +
+var noTime = regexp.MustCompile(`expected time\.Time; got (string|bool|float|map|\[\]|interface|time\.Duration)|` +
 	`can't handle ["` + "`" + `].* for arg of type time\.Time|invalid value; expected time\.Time`)
 
 // fewCalls is up to how many calls it is found out which of them are executed:
-// each takes one more render, and those that make keys take seconds.
+// each takes one more render.
 const fewCalls = 4
 
-// reached tells which calls are executed at all: it renders with one call
-// turned into an error. It is asked only when a refusal has to be explained.
-func (c *Chart) reached(engine Engine, o Options, s *scanned) func(call) bool {
-	if len(s.calls) == 1 || len(s.calls) > fewCalls {
-		return func(call) bool { return true }
-	}
-	known := map[call]bool{}
-	return func(asked call) bool {
-		if asked.pos < 0 {
-			return true
-		}
-		result, ok := known[asked]
-		if !ok {
-			changes := maps.Clone(s.sortKeys)
-			changes.add(edit{asked.template, asked.pos, asked.pos + len(asked.function), "fail"})
-			_, err := c.again(engine, o, changes)
-			result = err != nil
-			known[asked] = result
-		}
-		return result
-	}
-}
-
-// failed turns an error that only another time provokes into a finding.
-func (s *scanned) failed(err error) []Finding {
-	for _, name := range slices.Sorted(maps.Keys(s.reach)) {
-		if strings.Contains(err.Error(), name) {
-			return []Finding{{Template: name}}
-		}
-	}
-	return []Finding{{}}
-}
-
-// difference compares two results document by document.
-func difference(a, b []manifest) []Finding {
-	same := func(x, y manifest) bool { return x.source == y.source && x.kind == y.kind }
-	if !slices.EqualFunc(a, b, same) {
-		return restructured(a, b)
-	}
-	var out []Finding
-	for i := range a {
-		if a[i].body == b[i].body {
-			continue
-		}
-		id := a[i].id()
-		diffValues(a[i].value, b[i].value, nil, func(path []any) {
-			out = append(out, Finding{Object: id, Template: a[i].source, Path: path})
-		})
-	}
-	return out
-}
-
-// restructured names the templates whose documents differ in number or kind.
-func restructured(a, b []manifest) []Finding {
-	shape := func(list []manifest) map[string]string {
-		out := map[string]string{}
-		for _, m := range list {
-			out[m.source] += m.kind + "\n"
-		}
-		return out
-	}
-	left, right := shape(a), shape(b)
-	all := maps.Clone(left)
-	maps.Copy(all, right)
-	var out []Finding
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if left[name] != right[name] {
-			out = append(out, Finding{Template: name})
-		}
-	}
-	return out
-}
-
-func (m manifest) id() object.ID {
-	doc, _ := m.value.(map[string]any)
-	return object.Object{Value: doc}.ID()
-}
-
-// Diff yields the path of each field in which two decoded documents differ: map
-// keys (string) and list indexes (int).
-func Diff(a, b any, yield func(path []any)) { diffValues(a, b, nil, yield) }
-
-func diffValues(a, b any, at []any, yield func(path []any)) {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok {
-			break
-		}
-		keys := maps.Clone(a)
-		maps.Copy(keys, b)
-		for _, k := range slices.Sorted(maps.Keys(keys)) {
-			_, inA := a[k]
-			_, inB := b[k]
-			next := append(slices.Clone(at), k)
-			if inA != inB {
-				yield(next)
-				continue
-			}
-			diffValues(a[k], b[k], next, yield)
-		}
+// explain sorts the findings and gives each the calls that can be the reason:
+// those that its template reaches and that are executed, or if there are none
+// (a value that another template changed) all that are executed.
+func (p *proof) explain() {
+	slices.SortStableFunc(p.findings, compareFindings)
+	p.findings = slices.CompactFunc(p.findings, func(a, b Finding) bool { return compareFindings(a, b) == 0 })
+	if len(p.findings) == 0 {
 		return
-	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			break
-		}
-		for i := range a {
-			diffValues(a[i], b[i], append(slices.Clone(at), i), yield)
-		}
-		return
-	case nil, string, bool, int64, float64:
-		switch b.(type) {
-		case nil, string, bool, int64, float64:
-			if a == b {
-				return
-			}
+	}
+	var reached []*call
+	for _, c := range p.calls {
+		if p.isExecuted(c) {
+			reached = append(reached, c)
 		}
 	}
-	yield(at)
+	for i := range p.findings {
+		f := &p.findings[i]
+		mine := slices.DeleteFunc(slices.Clone(reached), func(c *call) bool { return !slices.Contains(p.reach[f.Template], c) })
+		if len(mine) == 0 {
+			mine = reached
+		}
+		for _, c := range mine {
+			f.Calls = append(f.Calls, Call{c.function, c.template, c.line})
+		}
+	}
 }
 
-func sorted(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, compareFindings)
-	return findings
+func (p *proof) isExecuted(c *call) bool {
+	if c.pos < 0 || len(p.calls) == 1 || len(p.calls) > fewCalls || p.any(slow) {
+		return true
+	}
+	changes := maps.Clone(p.sortKeys)
+	changes.add(c.edit(c.name(), "fail"))
+	_, err := p.render(changes)
+	return err != nil
 }
 
 func compareFindings(a, b Finding) int {
 	return cmp.Or(
 		strings.Compare(a.Template, b.Template),
 		a.Object.Compare(b.Object),
-		strings.Compare(fmt.Sprint(a.Path...), fmt.Sprint(b.Path...)),
+		strings.Compare(fmt.Sprintf("%q", a.Path), fmt.Sprintf("%q", b.Path)),
+		strings.Compare(a.Failure, b.Failure),
 	)
-}
-
-// edit replaces text[at:end] of a template.
-type edit struct {
-	template string
-	at, end  int
-	text     string
-}
-
-// edits are the edits of each template, in no order. Adding to a clone does not
-// change the original.
-type edits map[string][]edit
-
-func (e edits) add(change edit) {
-	if !slices.Contains(e[change.template], change) {
-		e[change.template] = append(slices.Clip(e[change.template]), change)
-	}
-}
-
-// rewrite applies the edits to the templates that the engine will see.
-func (p *prepared) rewrite(changes edits) {
-	for _, t := range p.templates {
-		list := slices.Clone(changes[t.name])
-		if len(list) == 0 {
-			continue
-		}
-		slices.SortStableFunc(list, func(a, b edit) int { return cmp.Compare(b.at, a.at) })
-		text := t.text
-		for _, e := range list {
-			text = text[:e.at] + e.text + text[e.end:]
-		}
-		t.set(text)
-	}
 }

@@ -5,60 +5,76 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"text/template/parse"
 )
 
 // A template is a function of its values, except where it calls one of a few
 // functions. scan finds those calls by name: first as words in the text, which
 // costs next to nothing, and only if there are any in the parsed templates,
-// following `include` and `template` from the files that produce output. Text
-// that `tpl` may run is searched as words. What scan finds is a suspicion, and
-// what it does not find is safe; prove decides.
+// following `include` and `template` from the files that produce output. Where
+// `tpl` is called, everything that it could execute counts as a template as
+// well: values, files, Chart.yaml and the string literals of templates. What
+// scan finds is a suspicion; prove decides.
 
 // class says in what way a function's result can change between renders.
 type class int
 
 const (
-	strong class = iota + 1 // enough random bits that two results never agree
-	weak                    // random, but two results may agree by chance
+	random class = iota + 1 // many random bits
+	few                     // random, but two results may agree by chance
+	slow                    // random, and takes long enough to be called rarely
 	clock                   // the current time
 	date                    // formats a time; given anything else, the current time
+	since                   // how long ago a time is; given a duration, just that
 	order                   // the order of a map
 	notice                  // nothing changes, but a reader should know
 )
 
 var suspects = map[string]class{
-	"randAlphaNum": strong, "randAlpha": strong, "randAscii": strong, "randNumeric": strong, "randBytes": strong,
-	"uuidv4": strong, "htpasswd": strong, "bcrypt": strong, "encryptAES": strong,
-	"genPrivateKey": strong, "genCA": strong, "genCAWithKey": strong,
-	"genSelfSignedCert": strong, "genSelfSignedCertWithKey": strong, "genSignedCert": strong, "genSignedCertWithKey": strong,
-	"randInt": weak, "shuffle": weak,
+	"randAlphaNum": random, "randAlpha": random, "randAscii": random, "randNumeric": random, "randBytes": random, "uuidv4": random,
+	"randInt": few, "shuffle": few,
+	"htpasswd": slow, "bcrypt": slow, "encryptAES": slow, "genPrivateKey": slow, "genCA": slow, "genCAWithKey": slow,
+	"genSelfSignedCert": slow, "genSelfSignedCertWithKey": slow, "genSignedCert": slow, "genSignedCertWithKey": slow,
 	"now": clock, "ago": clock,
 	"date": date, "htmlDate": date, "dateInZone": date, "date_in_zone": date, "htmlDateInZone": date,
-	"keys": order, "values": order,
+	"durationRound": since,
+	"keys":          order, "values": order,
 	"lookup": notice, "getHostByName": notice,
 }
-
-// fewRandomCharacters is the length up to which a random string may come out
-// the same twice: 62^4 is fourteen million, 10^4 is not.
-const fewRandomCharacters = 8
 
 // call is one use of a suspicious function.
 type call struct {
 	function string
 	class    class
-	template string // the file, or the place of a text that `tpl` may run
+	// template is the file, or the name of a text that `tpl` may execute.
+	template string
 	line     int
-	pos      int // byte offset of the function's name, -1 in texts of `tpl`
-	end      int // byte offset behind the command, -1 where it is not known
+	// pos and end are the byte offsets of the function's name and behind its
+	// last argument. pos is -1 where the text cannot be edited, end is -1 where
+	// the command's end is not known.
+	pos, end int
+	// args are the arguments behind the name, as they are written.
+	args []string
+	// place says where the call's text stands if that is a string literal.
+	place place
 }
 
-// findings of a scan.
+// edit returns the edit that replaces the template from the call's name to end.
+func (c *call) edit(end int, text string) edit {
+	return edit{c.template, c.pos, end, c.place.write(text)}
+}
+
+// name returns the offset behind the function's name.
+func (c *call) name() int { return c.pos + len(c.function) }
+
+// suffix returns the edit that puts text behind the call.
+func (c *call) suffix(text string) edit { return edit{c.template, c.end, c.end, c.place.write(text)} }
+
+// scanned is what a scan found.
 type scanned struct {
 	// calls that the output may depend on.
-	calls []call
+	calls []*call
 	// reach gives, for each file that produces output, the calls it may reach.
-	reach map[string][]call
+	reach map[string][]*call
 	// sortKeys are the edits that put the keys of maps into a fixed order.
 	sortKeys edits
 	// noticed are the names of functions of class notice.
@@ -66,46 +82,55 @@ type scanned struct {
 }
 
 func scan(p *prepared) *scanned {
-	s := &scanned{reach: map[string][]call{}, sortKeys: edits{}}
+	s := &scanned{reach: map[string][]*call{}, sortKeys: edits{}}
 	suspicious, usesTpl := false, false
 	for _, t := range p.templates {
 		found, tpl := words(t.text)
 		suspicious = suspicious || len(found) > 0
 		usesTpl = usesTpl || tpl
 	}
-	var fromTexts []call
 	if usesTpl {
-		p.texts(func(name, text string) bool {
-			if strings.Contains(text, "{{") {
-				found, _ := words(text)
-				for _, f := range found {
-					fromTexts = append(fromTexts, call{function: f, class: suspects[f], template: name, pos: -1, end: -1})
-				}
+		p.texts(func(t text) {
+			if strings.Contains(t.body, "{{") {
+				found, _ := words(t.body)
+				suspicious = suspicious || len(found) > 0
 			}
-			return true
 		})
 	}
-	if !suspicious && len(fromTexts) == 0 {
+	if !suspicious {
 		return s
 	}
-	bodies := map[string][]*body{}
+	b := bodies{named: map[string][]*body{}}
 	for _, t := range p.templates {
-		parseBodies(t, bodies)
+		b.add(t.name, t.name, t.text, place{})
+	}
+	if usesTpl {
+		literals := b.literals
+		b.literals = nil
+		p.texts(func(t text) {
+			if strings.Contains(t.body, "{{") {
+				b.addExecuted(t.name, t.body, place{fixed: t.set == nil})
+			}
+		})
+		for _, l := range literals {
+			b.addExecuted(l.template, l.body, l.place)
+		}
 	}
 	for _, t := range p.templates {
-		if strings.HasPrefix(path.Base(t.name), "_") {
-			continue
+		if !strings.HasPrefix(path.Base(t.name), "_") {
+			s.addRoot(t.name, b.named)
 		}
-		s.addRoot(t.name, bodies, fromTexts)
 	}
 	return s
 }
 
+// executed is the name under which everything stands that `tpl` may execute.
+const executed = "\x00tpl"
+
 // addRoot records the calls that the file may reach.
-func (s *scanned) addRoot(file string, bodies map[string][]*body, fromTexts []call) {
+func (s *scanned) addRoot(file string, named map[string][]*body) {
 	seen := map[string]bool{}
 	queue := []string{file}
-	tpl := false
 	for len(queue) > 0 {
 		name := queue[0]
 		queue = queue[1:]
@@ -113,40 +138,47 @@ func (s *scanned) addRoot(file string, bodies map[string][]*body, fromTexts []ca
 			continue
 		}
 		seen[name] = true
-		for _, b := range bodies[name] {
-			s.addCalls(file, b.calls)
+		for _, b := range named[name] {
+			for _, c := range b.calls {
+				s.addCall(file, c)
+			}
 			queue = append(queue, b.includes...)
 			if b.dynamic {
 				// The name is computed: any named template may be meant.
-				queue = append(queue, slices.Sorted(maps.Keys(bodies))...)
+				queue = append(queue, slices.Sorted(maps.Keys(named))...)
 			}
-			tpl = tpl || b.tpl
+			if b.tpl {
+				queue = append(queue, executed)
+			}
 		}
-	}
-	if tpl {
-		s.addCalls(file, fromTexts)
 	}
 }
 
-func (s *scanned) addCalls(file string, calls []call) {
-	for _, c := range calls {
-		switch {
-		case c.class == notice:
-			if !slices.Contains(s.noticed, c.function) {
-				s.noticed = append(s.noticed, c.function)
-				slices.Sort(s.noticed)
-			}
-			s.reach[file] = append(s.reach[file], c)
-			continue
-		case c.function == "keys" && c.end >= 0:
-			s.sortKeys.add(edit{template: c.template, at: c.end, end: c.end, text: " | sortAlpha"})
-			continue
+func (s *scanned) addCall(file string, c *call) {
+	switch {
+	case c.class == notice:
+		if !slices.Contains(s.noticed, c.function) {
+			s.noticed = append(s.noticed, c.function)
+			slices.Sort(s.noticed)
 		}
-		s.reach[file] = append(s.reach[file], c)
-		if !slices.Contains(s.calls, c) {
-			s.calls = append(s.calls, c)
-		}
+		return
+	case c.sortable():
+		s.sortKeys.add(c.suffix(sortSuffix))
+		return
 	}
+	if !slices.Contains(s.reach[file], c) {
+		s.reach[file] = append(s.reach[file], c)
+	}
+	if !slices.Contains(s.calls, c) {
+		s.calls = append(s.calls, c)
+	}
+}
+
+// sortable reports whether the call gives the keys of one map and stands in a
+// template file: what `tpl` may execute can as well be plain text. The keys of
+// several maps come map by map, which sorting would undo.
+func (c *call) sortable() bool {
+	return c.function == "keys" && c.end >= 0 && len(c.args) <= 1 && c.place.quote == 0 && strings.Contains(c.template, "/templates/")
 }
 
 // words returns the suspicious names among the identifiers of a text, and
@@ -176,161 +208,3 @@ func words(text string) (found []string, tpl bool) {
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
-
-// body is what one named template calls.
-type body struct {
-	calls    []call
-	includes []string
-	dynamic  bool // includes a name that is computed
-	tpl      bool
-}
-
-// parseBodies adds the bodies of a file and of the templates it defines. A file
-// that does not parse is left to the engine, which reports it.
-func parseBodies(t *template, bodies map[string][]*body) {
-	tree := parse.New(t.name)
-	tree.Mode = parse.SkipFuncCheck
-	trees := map[string]*parse.Tree{}
-	if _, err := tree.Parse(t.text, "", "", trees); err != nil {
-		return
-	}
-	for name, tr := range trees {
-		if tr.Root == nil {
-			continue
-		}
-		v := &visitor{file: t, body: &body{}}
-		v.list(tr.Root)
-		bodies[name] = append(bodies[name], v.body)
-	}
-}
-
-// visitor walks a parsed template.
-type visitor struct {
-	file *template
-	body *body
-}
-
-func (v *visitor) list(l *parse.ListNode) {
-	if l == nil {
-		return
-	}
-	for _, n := range l.Nodes {
-		switch n := n.(type) {
-		case *parse.ActionNode:
-			v.pipe(n.Pipe)
-		case *parse.IfNode:
-			v.branch(&n.BranchNode)
-		case *parse.RangeNode:
-			v.branch(&n.BranchNode)
-		case *parse.WithNode:
-			v.branch(&n.BranchNode)
-		case *parse.TemplateNode:
-			v.body.includes = append(v.body.includes, n.Name)
-			v.pipe(n.Pipe)
-		}
-	}
-}
-
-func (v *visitor) branch(b *parse.BranchNode) {
-	v.pipe(b.Pipe)
-	v.list(b.List)
-	v.list(b.ElseList)
-}
-
-func (v *visitor) pipe(p *parse.PipeNode) {
-	if p == nil {
-		return
-	}
-	for i, c := range p.Cmds {
-		v.command(c, i > 0)
-	}
-}
-
-func (v *visitor) command(c *parse.CommandNode, piped bool) {
-	for i, arg := range c.Args {
-		switch arg := arg.(type) {
-		case *parse.IdentifierNode:
-			v.identifier(arg, c, i == 0, piped)
-		case *parse.PipeNode:
-			v.pipe(arg)
-		case *parse.ChainNode:
-			if p, ok := arg.Node.(*parse.PipeNode); ok {
-				v.pipe(p)
-			}
-		}
-	}
-}
-
-func (v *visitor) identifier(id *parse.IdentifierNode, c *parse.CommandNode, first, piped bool) {
-	switch id.Ident {
-	case "tpl":
-		v.body.tpl = true
-		return
-	case "include":
-		if name, ok := literal(c, 1); ok && first && !piped {
-			v.body.includes = append(v.body.includes, name)
-		} else {
-			v.body.dynamic = true
-		}
-		return
-	}
-	kind := suspects[id.Ident]
-	if kind == 0 {
-		return
-	}
-	if kind == strong && strings.HasPrefix(id.Ident, "rand") && first && len(c.Args) > 1 {
-		if n, ok := c.Args[1].(*parse.NumberNode); ok && n.IsInt && n.Int64 < fewRandomCharacters {
-			kind = weak
-		}
-	}
-	pos := int(id.Pos)
-	found := call{
-		function: id.Ident, class: kind, template: v.file.name,
-		line: 1 + strings.Count(v.file.text[:pos], "\n"), pos: pos, end: -1,
-	}
-	if first {
-		found.end = commandEnd(v.file.text, pos)
-	}
-	v.body.calls = append(v.body.calls, found)
-}
-
-func literal(c *parse.CommandNode, i int) (string, bool) {
-	if len(c.Args) <= i {
-		return "", false
-	}
-	s, ok := c.Args[i].(*parse.StringNode)
-	if !ok {
-		return "", false
-	}
-	return s.Text, true
-}
-
-// commandEnd returns the offset behind the last argument of the command that
-// starts at pos: the parser keeps no ends. It returns -1 if there is none.
-func commandEnd(text string, pos int) int {
-	depth := 0
-	end := -1
-	for i := pos; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"' || c == '\'' || c == '`':
-			for i++; i < len(text) && text[i] != c; i++ {
-				if text[i] == '\\' && c != '`' {
-					i++
-				}
-			}
-		case c == '(':
-			depth++
-		case c == ')' && depth > 0:
-			depth--
-		case depth == 0 && (c == '|' || c == ')' || c == '}' || c == '-' && strings.HasPrefix(text[i:], "-}}")):
-			end = i
-		}
-		if end >= 0 {
-			break
-		}
-	}
-	for end > pos && strings.IndexByte(" \t\r\n", text[end-1]) >= 0 {
-		end--
-	}
-	return end
-}

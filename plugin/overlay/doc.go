@@ -33,7 +33,7 @@
 // factory maps are the exact place. They are internal, hence the linkname; a
 // test fails if an upgrade moves them.
 //
-// # Known differences from the CLI
+// # Known differences from the CLI (also in plugin/testdata/differences.yaml)
 //
 //	what                                   CLI            here
 //	remote bases, files and schemas        fetched        refused
