@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,39 @@ func TestPanicIsAnError(t *testing.T) {
 	if !strings.Contains(string(panicked.Stack), "TestPanicIsAnError") {
 		t.Errorf("got stack %s, want the place of the panic", panicked.Stack)
 	}
+}
+
+// Helm 4 has charts of a further version, which `helm template` does not take.
+func TestChartVersions(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v3", "V2", "v9"} {
+		files := map[string]string{"Chart.yaml": "apiVersion: " + version + "\nname: web\nversion: 1.0.0\n", "templates/c.yaml": configMap("c", "a: b")}
+		_, err := render(t, Helm4, files, Options{})
+		wantError(t, err, "web/Chart.yaml: Helm 4 does not render charts of apiVersion "+strconv.Quote(version))
+		if _, err := render(t, Helm3, files, Options{}); err != nil {
+			t.Errorf("Helm 3 and %s: %v", version, err)
+		}
+	}
+}
+
+// Of two fitting versions in charts/ the lower one is taken, by their order as
+// versions.
+func TestTwoVersionsOfADependency(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine Engine) {
+		files := map[string]string{"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: sub, version: \">=0.1.0\"}]\n"}
+		for folder, version := range map[string]string{"a": "0.10.0", "b": "0.9.0"} {
+			files["charts/"+folder+"/Chart.yaml"] = "apiVersion: v2\nname: sub\nversion: " + version + "\n"
+			files["charts/"+folder+"/templates/c.yaml"] = configMap("c", "version: v{{ .Chart.Version }}")
+		}
+		out, err := render(t, engine, files, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out.Objects[0].Value["data"].(map[string]any)["version"]; len(out.Objects) != 1 || got != "v0.9.0" {
+			t.Errorf("got %d objects and version %v, want one of v0.9.0", len(out.Objects), got)
+		}
+	})
 }
 
 func TestRenderEndsWithItsContext(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 
+	"hallmark.dev/hallmark/internal/diag"
+
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
@@ -31,6 +33,10 @@ func (c *Chart) prepare4(o Options) (*prepared, error) {
 	ch, err := loader.LoadFiles(buffered)
 	if err != nil {
 		return nil, loadError(c.dir, err)
+	}
+	// Helm 4 chooses the loader by the version; `helm template` takes no other.
+	if v := ch.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
+		return nil, &diag.Error{File: chartFile, Msg: fmt.Sprintf("Helm 4 does not render charts of apiVersion %q, only v1 and v2", v)}
 	}
 	sortDependencies4(ch)
 	if t := ch.Metadata.Type; t != "" && t != "application" {

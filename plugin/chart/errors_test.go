@@ -102,7 +102,7 @@ func TestErrorsKeepWhatTemplatesSay(t *testing.T) {
 		`{{ template "web.labels" . }}`:                      `template "web.labels" not defined`,
 		`{{ mustDateModify "soon" now }}`:                    `time: invalid duration "soon"`,
 		`{{ index (list 1 2) 7 }}`:                           "index out of range: 7",
-		`{{ .Release.Nmae.x }}`:                              "nil pointer evaluating interface {}.x",
+		`{{ .Release.Nothing.x }}`:                           "nil pointer evaluating interface {}.x",
 		`{{ add1 }}`:                                         "wrong number of args for add1: want 1 got 0",
 		`{{ upper 5 }}`:                                      "expected string; found 5",
 		`{{ nope }}`:                                         `function "nope" not defined`,

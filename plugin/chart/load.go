@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/Masterminds/semver/v3"
+
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/plugin/source"
@@ -157,9 +159,19 @@ func relative(dir, name string) string {
 	return strings.TrimPrefix(name, dir+"/")
 }
 
-// byNameAndVersion is the order in which dependencies are visited.
+// byNameAndVersion is the order in which dependencies are visited; 0.10.0 comes
+// behind 0.9.0.
 func byNameAndVersion(nameA, versionA, nameB, versionB string) int {
-	return cmp.Or(strings.Compare(nameA, nameB), strings.Compare(versionA, versionB))
+	return cmp.Or(strings.Compare(nameA, nameB), compareVersions(versionA, versionB), strings.Compare(versionA, versionB))
+}
+
+func compareVersions(a, b string) int {
+	left, errA := semver.NewVersion(a)
+	right, errB := semver.NewVersion(b)
+	if errA != nil || errB != nil {
+		return 0
+	}
+	return left.Compare(right)
 }
 
 // decodedFile is a file of the crds/ folder. Such files are not templates: they

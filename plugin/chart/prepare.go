@@ -62,7 +62,7 @@ func (p *prepared) execute(limit int) (map[string]string, error) {
 		if total += len(rendered[name]); total > limit {
 			return nil, diag.WithHint(
 				&diag.Error{File: name, Msg: fmt.Sprintf("the templates produced more than %d bytes (limit outputBytes)", limit)},
-				"raise limits.outputBytes in the render policy if the chart really is that large")
+				"look for a template that loops or repeats without bound; or raise limits.outputBytes (--limit outputBytes=N on the command line, the policy in the plugin)")
 		}
 	}
 	return rendered, nil
