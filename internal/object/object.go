@@ -24,6 +24,9 @@ type Object struct {
 	// Line is the 1-based line of Origin at which the object's document
 	// starts, or 0 where the renderer cannot tell.
 	Line int
+	// Memo keeps results about Value where Value is kept from render to render.
+	// It may be nil.
+	Memo *Memo
 }
 
 // ID identifies an object within one render.

@@ -141,8 +141,8 @@ func TestDefinitionsAreKeptOnce(t *testing.T) {
 		t.Errorf("got %d files kept, want 1", len(ch.crds))
 	}
 	for _, d := range ch.crds {
-		if len(d.docs) != 1 {
-			t.Errorf("got %d documents kept, want 1", len(d.docs))
+		if len(d.objects) != 1 {
+			t.Errorf("got %d documents kept, want 1", len(d.objects))
 		}
 	}
 }

@@ -267,20 +267,12 @@ func (c *Chart) decodeCRDs(crds []namedFile) func(*Output) error {
 	return func(o *Output) error {
 		<-done
 		for i, f := range crds {
-			docs, err := decoded[i].decode(f)
+			objects, err := decoded[i].decode(f)
 			if err != nil {
 				return err
 			}
 			o.texts = append(o.texts, printed{f.name, string(f.data)})
-			for _, d := range docs {
-				switch v := d.Value.(type) {
-				case nil:
-				case map[string]any:
-					o.Objects = append(o.Objects, object.Object{Value: v, Origin: f.name, Line: d.Line})
-				default:
-					return &diag.Error{File: f.name, Line: d.Line, Msg: fmt.Sprintf("the document is %s, want a mapping", describe(v))}
-				}
-			}
+			o.Objects = append(o.Objects, objects...)
 		}
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/plugin/source"
 
@@ -177,22 +178,40 @@ func compareVersions(a, b string) int {
 // decodedFile is a file of the crds/ folder. Such files are not templates: they
 // come out as they are, so they are decoded once for a chart.
 type decodedFile struct {
-	once sync.Once
-	docs []yamldoc.Document
-	err  error
+	once    sync.Once
+	objects []object.Object
+	err     error
 }
 
-func (d *decodedFile) decode(f namedFile) ([]yamldoc.Document, error) {
+func (d *decodedFile) decode(f namedFile) ([]object.Object, error) {
 	d.once.Do(func() {
 		defer func() {
 			if r := recover(); r != nil { // or the next render would find no documents
 				d.err = &PanicError{Value: r, Stack: debug.Stack()}
 			}
 		}()
-		// As for manifests, a line end follows what the file holds.
-		d.docs, d.err = yamldoc.Stream(f.name, append(slices.Clip(f.data), '\n'))
+		d.objects, d.err = decodeFile(f)
 	})
-	return d.docs, d.err
+	return d.objects, d.err
+}
+
+func decodeFile(f namedFile) ([]object.Object, error) {
+	// As for manifests, a line end follows what the file holds.
+	docs, err := yamldoc.Stream(f.name, append(slices.Clip(f.data), '\n'))
+	if err != nil {
+		return nil, err
+	}
+	var objects []object.Object
+	for _, d := range docs {
+		switch v := d.Value.(type) {
+		case nil:
+		case map[string]any:
+			objects = append(objects, object.Object{Value: v, Origin: f.name, Line: d.Line, Memo: &object.Memo{}})
+		default:
+			return nil, &diag.Error{File: f.name, Line: d.Line, Msg: fmt.Sprintf("the document is %s, want a mapping", describe(v))}
+		}
+	}
+	return objects, nil
 }
 
 // namedFile is a file with the name that Helm prints for it.

@@ -69,7 +69,15 @@ func Check(objs []object.Object, o Options) error {
 	// This one reads every string, so it is spread over the processors.
 	found := make([]diag.List, len(objs))
 	object.Spread(len(objs), func() func(int) {
-		return func(i int) { checkCiphertext(objs[i], reportTo(&found[i])) }
+		return func(i int) {
+			if _, clean := objs[i].Memo.Get(cleanMemo{}); clean {
+				return
+			}
+			checkCiphertext(objs[i], reportTo(&found[i]))
+			if len(found[i]) == 0 {
+				objs[i].Memo.Set(cleanMemo{}, true)
+			}
+		}
 	})
 	faults = append(faults, slices.Concat(found...)...)
 	if len(faults) > before {
@@ -77,6 +85,10 @@ func Check(objs []object.Object, o Options) error {
 	}
 	return faults.Err()
 }
+
+// cleanMemo is the key under which an object that is kept is known to hold no
+// ciphertext.
+type cleanMemo struct{}
 
 // reportTo returns a reporter that adds to list.
 func reportTo(list *diag.List) reporter {

@@ -87,5 +87,6 @@ func restamp(o object.Object, stamp map[string]any) object.Object {
 	set(meta, "annotations", annotations)
 	o.Value = maps.Clone(o.Value)
 	set(o.Value, "metadata", meta)
+	o.Memo = nil // it was about the Value without these annotations
 	return o
 }

@@ -273,3 +273,31 @@ func FuzzStamp(f *testing.F) {
 		}
 	})
 }
+
+// A kept hash is used for the object alone: not under another key or with
+// fields to ignore, and not for a value that was stamped.
+func TestMemo(t *testing.T) {
+	t.Parallel()
+	value := func(data string) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": data}}
+	}
+	memo := &object.Memo{}
+	kept := object.Object{Value: value("v"), Memo: memo}
+	first, err := Apply([]object.Object{kept}, Provenance{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Objects[0].Memo != nil {
+		t.Error("the stamped object carries the memo of the other value")
+	}
+	// The memo answers: it is not looked at what the value is.
+	again, err := Apply([]object.Object{{Value: value("w"), Memo: memo}}, Provenance{}, Options{})
+	if err != nil || again.ObjectHashes[0] != first.ObjectHashes[0] {
+		t.Errorf("got hash %v and error %v, want the kept %v", again.ObjectHashes, err, first.ObjectHashes)
+	}
+	ignore := Options{Ignore: map[object.ID][]Path{kept.ID(): {{"data", "k"}}}}
+	without, err := Apply([]object.Object{kept}, Provenance{}, ignore)
+	if err != nil || without.ObjectHashes[0] == first.ObjectHashes[0] {
+		t.Errorf("got hash %v and error %v with a field ignored, want another one", without.ObjectHashes, err)
+	}
+}

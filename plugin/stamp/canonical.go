@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -166,25 +167,29 @@ func appendCanonical(buf *bytes.Buffer, v any) ([]byte, error) {
 // beyond 2^53, which have sixteen digits, and in negative zero. They are looked
 // for in the whole text: a false alarm costs time only.
 func isCanonical(text []byte) bool {
-	digits := 0
-	last := byte(0)
-	for _, c := range text {
-		switch {
-		case c >= 0xEE: // the first byte of U+E000 in UTF-8, and of all above
+	const most = 15 // digits of an integer that is surely exact
+	for i := most; i < len(text); i += most + 1 {
+		// Sixteen digits in a row have one at each sixteenth place.
+		if isDigit(text[i]) && digitsAround(text, i) > most {
 			return false
-		case c == '0' && last == '-':
-			return false
-		case c >= '0' && c <= '9':
-			if digits++; digits > 15 {
-				return false
-			}
-		default:
-			digits = 0
 		}
-		last = c
 	}
-	return true
+	// 0xEE is the first byte of U+E000 in UTF-8; all above start higher.
+	return !bytes.Contains(text, []byte("-0")) && !slices.ContainsFunc(text, func(c byte) bool { return c >= 0xEE })
 }
+
+func digitsAround(text []byte, i int) int {
+	from, to := i, i
+	for from > 0 && isDigit(text[from-1]) {
+		from--
+	}
+	for to < len(text) && isDigit(text[to]) {
+		to++
+	}
+	return to - from
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // jsonFault says which field has no JSON form. The library's own messages count
 // bytes of an output that nobody sees.

@@ -33,12 +33,7 @@ func objectHashes(objs []object.Object, opts Options) ([]string, error) {
 	object.Spread(len(objs), func() func(int) {
 		c := c.fork()
 		return func(i int) {
-			text, err := c.canonical(objs[i])
-			if err != nil {
-				faults[i] = err
-				return
-			}
-			hashes[i] = digest(text)
+			hashes[i], faults[i] = c.hash(objs[i])
 		}
 	})
 	var list diag.List
@@ -84,4 +79,25 @@ func isDigest(s string) bool {
 	digits, ok := strings.CutPrefix(s, "sha256:")
 	return ok && len(digits) == hex.EncodedLen(sha256.Size) &&
 		strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// hashMemo is the key of a hash that depends on the object alone.
+type hashMemo struct{}
+
+// hash returns the object hash. That of an object with a Memo is kept there,
+// unless it depends on something else: the key, or fields to ignore.
+func (c *canonicalizer) hash(o object.Object) (string, error) {
+	alone := !o.IsSecret() && c.ignore[o.ID()] == nil
+	if known, ok := o.Memo.Get(hashMemo{}); ok && alone {
+		return known.(string), nil
+	}
+	text, err := c.canonical(o)
+	if err != nil {
+		return "", err
+	}
+	sum := digest(text)
+	if alone {
+		o.Memo.Set(hashMemo{}, sum)
+	}
+	return sum, nil
 }
