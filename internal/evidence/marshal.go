@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"hallmark.dev/hallmark/internal/redact"
 )
 
 // Marshal returns r as indented JSON with a newline at its end. Equal records
@@ -69,7 +71,7 @@ func Marshal(r Record) ([]byte, error) {
 func (r Record) externalParameters() (externalParameters, error) {
 	out := externalParameters{
 		App: r.App, Namespace: r.Namespace, Project: r.Project,
-		Repo: withoutCredentials(r.Source.Repo), Path: r.Source.Path,
+		Repo: redact.URL(r.Source.Repo), Path: r.Source.Path,
 		Parameters:          make(map[string]any, len(r.Parameters)),
 		SensitiveParameters: make(map[string][]string),
 	}
@@ -160,7 +162,7 @@ func validPointer(s string) bool {
 func (r Record) dependencies() ([]descriptor, error) {
 	var out []descriptor
 	if source := r.Source; source.Repo != "" || source.Revision != "" {
-		d := descriptor{URI: withoutCredentials(source.Repo)}
+		d := descriptor{URI: redact.URL(source.Repo)}
 		if isCommit(source.Revision) {
 			d.Digest = map[string]string{"gitCommit": source.Revision}
 		} else {

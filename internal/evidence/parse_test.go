@@ -117,28 +117,3 @@ func FuzzByproductName(f *testing.F) {
 		}
 	})
 }
-
-func TestWithoutCredentials(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"https://git.example.com/shop.git":               "https://git.example.com/shop.git",
-		"https://git.example.com:8443/shop@v1":           "https://git.example.com:8443/shop@v1",
-		"https://user:hunter2@git.example.com/shop":      "https://git.example.com/shop",
-		"https://hunter2@git.example.com/shop":           "https://git.example.com/shop",
-		"https://user:hun@ter2@git.example.com/shop":     "https://git.example.com/shop",
-		"https://user:hunter2/x@git.example.com/shop":    "https://git.example.com/shop",
-		"https://user:hunter2?x#y@git.example.com:1/a@b": "https://b",
-		"ssh://git@git.example.com:22/shop":              "ssh://git@git.example.com:22/shop",
-		"ssh://git:hunter2@git.example.com/shop":         "ssh://git@git.example.com/shop",
-		"git+ssh://git:hunter2@git.example.com/shop":     "git+ssh://git@git.example.com/shop",
-		"git@git.example.com:shop.git":                   "git@git.example.com:shop.git",
-		"https://[::1]:8443/shop@v1":                     "https://[::1]:8443/shop@v1",
-		"oci://registry.example.com/charts/web":          "oci://registry.example.com/charts/web",
-		"/srv/git/shop":                                  "/srv/git/shop",
-		"":                                               "",
-	} {
-		if got := withoutCredentials(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/redact"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
@@ -202,7 +203,7 @@ func (p *inflator) find() (string, error) {
 		fmt.Fprintf(&wanted, " version %q", p.Version)
 	}
 	if p.Repo != "" {
-		fmt.Fprintf(&wanted, " from %q", redactURL(p.Repo))
+		fmt.Fprintf(&wanted, " from %q", redact.URL(p.Repo))
 	}
 	fmt.Fprintf(&wanted, " is not vendored in %q", home)
 	if len(other) > 0 {

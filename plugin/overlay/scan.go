@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/redact"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -184,7 +185,7 @@ func ambiguous(entry string) bool {
 }
 
 func (c *checker) remote(what, entry string) {
-	c.addHint(remoteHint, entry, "%s %q is remote; a render reads the repository and nothing else", what, redactURL(entry))
+	c.addHint(remoteHint, entry, "%s %q is remote; a render reads the repository and nothing else", what, redact.URL(entry))
 }
 
 // plugin checks an entry of generators, transformers or validators: an inline
@@ -244,18 +245,13 @@ func localRoot(entry string) error {
 	if !remoteRoot(entry) {
 		return nil
 	}
-	return diag.WithHint(fmt.Errorf("component %q is remote; a render reads the repository and nothing else", redactURL(entry)), remoteHint)
+	return diag.WithHint(fmt.Errorf("component %q is remote; a render reads the repository and nothing else", redact.URL(entry)), remoteHint)
 }
 
 // refuseRemote words the refusal of an address that a plugin wants to load.
 func (s *session) refuseRemote(location string) error {
-	return diag.WithHint(fmt.Errorf("%q is remote; a render reads the repository and nothing else", redactURL(location)), remoteHint)
+	return diag.WithHint(fmt.Errorf("%q is remote; a render reads the repository and nothing else", redact.URL(location)), remoteHint)
 }
-
-var userInfo = regexp.MustCompile(`//[^/@]*@`)
-
-// redactURL drops user name and password from an address.
-func redactURL(address string) string { return userInfo.ReplaceAllString(address, "//") }
 
 var (
 	unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
