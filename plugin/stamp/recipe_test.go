@@ -36,10 +36,14 @@ func TestRecipeIsTheComment(t *testing.T) {
 	}
 }
 
-// TestRecipe recomputes a stamp with nothing but a shell, jq and sha256sum. It
-// fails where they are not installed: the format promises that they are enough.
+// TestRecipe recomputes a stamp with nothing but a shell, jq and sha256sum: the
+// format promises that they are enough. CI installs jq, and the test fails there
+// without it; on a machine that has only Go it is skipped.
 func TestRecipe(t *testing.T) {
 	t.Parallel()
+	if _, err := exec.LookPath("jq"); err != nil && os.Getenv("CI") == "" {
+		t.Skip("jq is not installed")
+	}
 	texts := []string{
 		webJSON, loginJSON, configJSON,
 		`{"apiVersion": "v1", "kind": "Namespace"}`,
