@@ -27,7 +27,7 @@ type row struct {
 	std        bool
 }
 
-// The table of DESIGN, which README repeats for newcomers. A new folder needs
+// The table that README repeats for newcomers. A new folder needs
 // a row here and a line there.
 var rows = []row{
 	{folder: "cmd/hallmark", may: []string{"plugin", "plugin/*", "health", "health/*", "lua/*", "internal/*"}},
