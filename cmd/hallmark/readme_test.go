@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,5 +58,27 @@ func TestReadmeSession(t *testing.T) {
 	text := string(data[:block[2]]) + ran.String() + string(data[block[3]:])
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The README says how many inputs the parity tests hold; it has to be true.
+func TestReadmeCounts(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(data)), " ")
+	for folder, format := range map[string]string{"helm": "%d charts (both Helms)", "kustomize": "and %d kustomizations"} {
+		cases, err := filepath.Glob("../../plugin/testdata/" + folder + "/*/case.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf(format, len(cases)); !strings.Contains(text, want) {
+			t.Errorf("the README does not say %q", want)
+		}
+	}
+	if lines := strings.Count(string(data), "\n"); lines > 150 {
+		t.Errorf("the README has %d lines, more than 150", lines)
 	}
 }
