@@ -60,20 +60,18 @@ type Unstable struct {
 	Origin string
 	// Path leads to the field; it is empty if the whole object differs.
 	Path stamp.Path
-	// Failure is the renderer's message where a render fails at another time or
-	// with other random values.
-	Failure string
+	// Reason says why the render is not stable where no field shows it: it fails
+	// at another time, or the time in it cannot be moved.
+	Reason string
 	// Calls are the template functions that can be the reason.
 	Calls []chart.Call
 }
 
 // Render renders, gates and stamps one application.
 func Render(ctx context.Context, r *Request) (result *Result, err error) {
-	// The renderers guard the engines; this is for what stands around them. The
-	// panic's value may quote a secret.
 	defer func() {
-		if p := recover(); p != nil {
-			result, err = nil, errors.New("hallmark panicked while rendering")
+		if recover() != nil {
+			result, err = nil, errPanic
 		}
 	}()
 	limits := r.Limits.orDefault()
@@ -85,7 +83,7 @@ func Render(ctx context.Context, r *Request) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := renderer.Render(ctx, in)
+	out, err := await(ctx, func() (*Output, error) { return renderer.Render(ctx, in) })
 	if err != nil {
 		return nil, explain(ctx, err)
 	}
@@ -106,6 +104,36 @@ func Render(ctx context.Context, r *Request) (result *Result, err error) {
 	}
 	return r.stamp(<-files, in, out, objects)
 }
+
+// await runs a renderer and returns when it does or when ctx is done: what an
+// engine, a pattern or a patch of a stranger's repository does may have no end.
+// The goroutine behind it then runs on until it has.
+func await(ctx context.Context, render func() (*Output, error)) (*Output, error) {
+	type answer struct {
+		out *Output
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		defer func() {
+			if recover() != nil {
+				done <- answer{err: errPanic}
+			}
+		}()
+		out, err := render()
+		done <- answer{out, err}
+	}()
+	select {
+	case a := <-done:
+		return a.out, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// errPanic stands for a panic outside of the engines, which have their own
+// guards. What a panic says may quote a secret.
+var errPanic = errors.New("hallmark panicked while rendering")
 
 // resolve settles the parameters, the folder and the renderer.
 func (r *Request) resolve(view *source.View, limits Limits) (*Input, Renderer, error) {
@@ -253,8 +281,8 @@ func (u Unstable) message() string {
 		}
 	}
 	msg := what + " differs from render to render"
-	if u.Failure != "" {
-		msg = "rendering fails at another time or with other random values: " + u.Failure
+	if u.Reason != "" {
+		msg = u.Reason
 	}
 	const most = 4
 	for i, c := range u.Calls {

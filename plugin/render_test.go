@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path"
@@ -360,6 +361,22 @@ func TestRequestErrors(t *testing.T) {
 				t.Errorf("got hint %q, want %q", diag.Hint(err), tt.hint)
 			}
 		})
+	}
+}
+
+// Whatever a renderer does, the caller gets an answer when its time is over.
+func TestRenderTimeBoundsEveryRenderer(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	block := make(chan struct{})
+	defer close(block)
+	if _, err := await(ctx, func() (*Output, error) { <-block; return nil, nil }); !errors.Is(err, cause) {
+		t.Errorf("got error %v, want the context's cause", err)
+	}
+	if _, err := await(context.Background(), func() (*Output, error) { panic("s3cr3t-marker") }); !errors.Is(err, errPanic) {
+		t.Errorf("got error %v, want that of a panic", err)
 	}
 }
 

@@ -334,7 +334,7 @@ func (plainRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
 func unstableFields(findings []chart.Finding) []Unstable {
 	out := make([]Unstable, len(findings))
 	for i, f := range findings {
-		out[i] = Unstable{Object: f.Object, Origin: f.Template, Path: stamp.Path(f.Path), Failure: f.Failure, Calls: f.Calls}
+		out[i] = Unstable{Object: f.Object, Origin: f.Template, Path: stamp.Path(f.Path), Reason: f.Reason, Calls: f.Calls}
 	}
 	return out
 }

@@ -223,7 +223,7 @@ func (v *visitor) identifier(id *parse.IdentifierNode, c *parse.CommandNode, fir
 		found.args = arguments(v.source[pos:max(pos, found.end)])
 	}
 	if v.at.fixed {
-		found.pos, found.end = -1, -1
+		found.pos, found.end, found.fixed = -1, -1, true
 	}
 	if at := v.at; at.quote != 0 {
 		found.place = at

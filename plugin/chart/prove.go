@@ -42,9 +42,10 @@ type Finding struct {
 	// Path leads to the field: map keys (string) and list indexes (int). It is
 	// empty if the whole object differs.
 	Path []any
-	// Failure is what Helm says if a render fails at another time or with other
-	// random values; Object and Path are empty then.
-	Failure string
+	// Reason says why the chart is not stable where no field shows it: a render
+	// fails at another time or with other random values, or the time in it cannot
+	// be moved. Object and Path are empty then.
+	Reason string
 	// Calls are the calls that the template makes and that can be the reason.
 	Calls []Call
 }
@@ -101,6 +102,7 @@ func (c *Chart) prove(ctx context.Context, engine Engine, o Options, s *scanned,
 		p.compare(p.sortKeys)
 	}
 	if len(s.calls) > 0 && p.executes() {
+		p.fixed()
 		p.times()
 		p.repeat()
 		p.orders()
@@ -216,11 +218,24 @@ func (p *proof) fail(err error) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	f := Finding{Failure: oneLine(err.Error())}
+	f := Finding{Reason: "rendering fails at another time or with other random values: " + oneLine(err.Error())}
 	if at := (*diag.Error)(nil); errors.As(err, &at) {
 		f.Template = at.File
 	}
 	p.findings = append(p.findings, f)
+}
+
+// fixed finds times in texts that cannot be edited, such as a key of a map or
+// what Chart.yaml says: they cannot be moved, so nothing is shown about them.
+func (p *proof) fixed() {
+	for _, c := range p.calls {
+		if c.fixed && (c.class == clock || c.class == date) {
+			p.findings = append(p.findings, Finding{
+				Template: c.template,
+				Reason:   fmt.Sprintf("the output is not shown to be stable: tpl runs a text with %s that cannot be moved in time", c.function),
+			})
+		}
+	}
 }
 
 // times renders at other times.
@@ -395,6 +410,6 @@ func compareFindings(a, b Finding) int {
 		strings.Compare(a.Template, b.Template),
 		a.Object.Compare(b.Object),
 		strings.Compare(fmt.Sprintf("%q", a.Path), fmt.Sprintf("%q", b.Path)),
-		strings.Compare(a.Failure, b.Failure),
+		strings.Compare(a.Reason, b.Reason),
 	)
 }

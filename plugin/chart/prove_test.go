@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -151,6 +152,33 @@ func pointer(path []any) string {
 		fmt.Fprintf(&b, "/%v", p)
 	}
 	return b.String()
+}
+
+// A time in a text that cannot be edited is refused, with the text and the
+// function.
+func TestFixedTimes(t *testing.T) {
+	t.Parallel()
+	tests := map[string]map[string]string{
+		"web/Chart.yaml": {
+			"Chart.yaml":       "apiVersion: v2\nname: web\nversion: 1.0.0\ndescription: '{{ now | date \"2006-01-02\" }}'\n",
+			"templates/c.yaml": configMap("c", `d: {{ tpl .Chart.Description . | quote }}`)},
+		"values.m": {
+			"values.yaml":      "m: {'{{ now | date \"2006\" }}': x}\n",
+			"templates/c.yaml": configMap("c", `d: {{ range $k, $_ := .Values.m }}{{ tpl $k $ | quote }}{{ end }}`)},
+	}
+	for where, files := range tests {
+		eachEngine(t, func(t *testing.T, engine Engine) {
+			out, err := render(t, engine, files, Options{Prove: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(out.Findings, func(f Finding) bool {
+				return f.Template == where && strings.Contains(f.Reason, "tpl runs a text with now")
+			}) {
+				t.Errorf("got findings %+v, want one about the time in %s", out.Findings, where)
+			}
+		})
+	}
 }
 
 // Only what reaches the output counts.

@@ -56,6 +56,8 @@ type call struct {
 	args []string
 	// place says where the call's text stands if that is a string literal.
 	place place
+	// fixed says that the call stands in a template that cannot be edited.
+	fixed bool
 }
 
 // edit returns the edit that replaces the template from the call's name to end.

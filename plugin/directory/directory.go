@@ -98,9 +98,16 @@ func Load(ctx context.Context, fsys fs.FS, dir string, o Options) (objs []object
 	return l.objs, l.warnings, nil
 }
 
+// maxAlternatives bounds the {a,b} groups of one glob. The matcher tries all
+// their combinations, and a pattern of forty would take longer than anyone waits.
+const maxAlternatives = 8
+
 func compile(parameter, pattern string) (glob.Glob, error) {
 	if pattern == "" {
 		return nil, nil
+	}
+	if n := strings.Count(pattern, "{"); n > maxAlternatives {
+		return nil, fmt.Errorf("parameter %q: the glob has %d groups of alternatives, more than %d", parameter, n, maxAlternatives)
 	}
 	g, err := glob.Compile(pattern)
 	if err != nil {

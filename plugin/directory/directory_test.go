@@ -280,3 +280,13 @@ func TestLoadSymlinks(t *testing.T) {
 		})
 	}
 }
+
+// The matcher tries every combination of alternatives.
+func TestGlobWithManyAlternatives(t *testing.T) {
+	t.Parallel()
+	pattern := strings.Repeat("{a*,*a}", 40)
+	_, _, err := Load(context.Background(), fstest.MapFS{"app/" + strings.Repeat("a", 100) + ".yaml": {Data: []byte(configMap("a"))}}, "app", Options{Include: pattern})
+	if err == nil || !strings.Contains(err.Error(), `parameter "directory-include": the glob has 40 groups of alternatives, more than 8`) {
+		t.Errorf("got error %v", err)
+	}
+}
