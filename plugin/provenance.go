@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"maps"
+
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/chart"
@@ -23,10 +25,11 @@ func Components() []Component {
 
 // stamp writes the annotations and the record.
 func (r *Request) stamp(files []source.File, in *Input, out *Output, objects []object.Object) (*Result, error) {
+	given := in.Parameters.expanded(in.Env)
 	inputs := stamp.Inputs{
 		Key: r.HashKey, App: r.App, Namespace: r.Namespace,
 		KubeVersion: in.KubeVersion, APIVersions: in.APIVersions, Renderer: out.Version,
-		Parameters: in.Parameters.expanded(in.Env),
+		Parameters: maps.Clone(given),
 	}
 	for _, f := range files {
 		inputs.Files = append(inputs.Files, stamp.File{Path: f.Path, Digest: f.Digest})
@@ -59,7 +62,7 @@ func (r *Request) stamp(files []source.File, in *Input, out *Output, objects []o
 	for _, u := range out.Unstable {
 		result.Warnings = append(result.Warnings, u.message())
 	}
-	result.Evidence = r.record(in, out, files, result)
+	result.Evidence = r.record(in, out, given, files, result)
 	return result, nil
 }
 
@@ -96,7 +99,7 @@ func ignored(unstable []Unstable) map[object.ID][]stamp.Path {
 	return out
 }
 
-func (r *Request) record(in *Input, out *Output, files []source.File, result *Result) evidence.Record {
+func (r *Request) record(in *Input, out *Output, given map[string]any, files []source.File, result *Result) evidence.Record {
 	record := evidence.Record{
 		RenderHash: result.RenderHash, InputsHash: result.Provenance.InputsHash,
 		StampFormat: stamp.Format, SecretsKeyed: r.HashKey != nil,
@@ -116,7 +119,6 @@ func (r *Request) record(in *Input, out *Output, files []source.File, result *Re
 	for _, c := range Components() {
 		record.Versions[c.Name] = c.Version
 	}
-	given := in.Parameters.expanded(in.Env)
 	for _, spec := range specs {
 		if value, ok := given[spec.Name]; ok {
 			record.Parameters = append(record.Parameters, evidence.Parameter{Name: spec.Name, Value: value, Sensitive: spec.Sensitive})

@@ -30,7 +30,6 @@ package chart
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"runtime/debug"
 
 	"hallmark.dev/hallmark/internal/object"
@@ -179,12 +178,6 @@ type PanicError struct {
 
 // Error leaves the panic's value out: it may quote a secret.
 func (e *PanicError) Error() string { return "helm panicked while rendering the chart" }
-
-// Load reads the chart in the folder dir of fsys, or the packaged chart if dir
-// ends in .tgz. The files are not parsed yet.
-func Load(fsys fs.FS, dir string) (*Chart, error) {
-	return load(fsys, dir)
-}
 
 func (c *Chart) render(ctx context.Context, engine Engine, o Options) (*Output, error) {
 	first, err := c.prepare(engine, o)

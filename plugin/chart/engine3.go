@@ -36,7 +36,7 @@ func (c *Chart) prepare3(o Options) (*prepared, error) {
 	if missing := missing3(ch); len(missing) > 0 {
 		return nil, missingDependency(ch.Name(), chartFile, missing)
 	}
-	p := &prepared{name: ch.Name(), warnings: warnings3(ch)}
+	p := &prepared{warnings: warnings3(ch)}
 	if err := chartutil.ProcessDependenciesWithMerge(ch, values); err != nil {
 		return nil, mergeError(c.dir, err)
 	}
@@ -72,7 +72,7 @@ func (c *Chart) prepare3(o Options) (*prepared, error) {
 		p.crds = append(p.crds, namedFile{crd.Filename, crd.File.Data})
 	}
 	p.texts = func(yield func(text)) {
-		walkStrings("values", top["Values"].(chartutil.Values).AsMap(), nil, yield)
+		walkStrings("values", merged, nil, yield)
 		visit3(ch, func(sub *chart.Chart) {
 			for _, f := range sub.Files {
 				yield(text{path.Join(sub.ChartFullPath(), f.Name), string(f.Data), func(s string) { f.Data = []byte(s) }})

@@ -45,7 +45,7 @@ func (c *Chart) prepare4(o Options) (*prepared, error) {
 	if missing := missing4(ch); len(missing) > 0 {
 		return nil, missingDependency(ch.Name(), chartFile, missing)
 	}
-	p := &prepared{name: ch.Name(), warnings: warnings4(ch)}
+	p := &prepared{warnings: warnings4(ch)}
 	if err := chartutil.ProcessDependencies(ch, values); err != nil {
 		return nil, mergeError(c.dir, err)
 	}
@@ -81,7 +81,7 @@ func (c *Chart) prepare4(o Options) (*prepared, error) {
 		p.crds = append(p.crds, namedFile{crd.Filename, crd.File.Data})
 	}
 	p.texts = func(yield func(text)) {
-		walkStrings("values", top["Values"].(common.Values).AsMap(), nil, yield)
+		walkStrings("values", merged, nil, yield)
 		visit4(ch, func(sub *chart.Chart) {
 			for _, f := range sub.Files {
 				yield(text{path.Join(sub.ChartFullPath(), f.Name), string(f.Data), func(s string) { f.Data = []byte(s) }})

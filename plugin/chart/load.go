@@ -45,7 +45,9 @@ func (c *Chart) Dir() string { return c.dir }
 
 var utf8BOM = []byte{0xEF, 0xBB, 0xBF}
 
-func load(fsys fs.FS, dir string) (*Chart, error) {
+// Load reads the chart in the folder dir of fsys, or the packaged chart if dir
+// ends in .tgz. The files are not parsed yet.
+func Load(fsys fs.FS, dir string) (*Chart, error) {
 	c := &Chart{dir: dir, crds: map[*byte]*decodedFile{}}
 	var err error
 	if strings.HasSuffix(dir, ".tgz") {

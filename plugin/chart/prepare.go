@@ -13,8 +13,6 @@ import (
 // prepared is a chart that is ready to run: values merged, dependencies decided.
 // It is used for one execution, because running a template may change it.
 type prepared struct {
-	// name is the chart's name, the first element of all template names.
-	name string
 	// templates are those that take part, of the chart and its enabled
 	// dependencies.
 	templates []*template
