@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync/atomic"
 )
 
 // A physical path is one that leads to its node without passing through a
@@ -18,7 +19,12 @@ type node struct {
 	size int64       // of a regular file, in bytes
 	link string      // target of a symlink, relative to its folder where it stays inside
 	data []byte      // content of a regular file in memory
-	kids []child     // content of a folder in memory
+	pack int         // of one left in the archive: the number of its entry
+
+	// digest of the content of a regular file, once a View needed it.
+	digest atomic.Pointer[string]
+
+	kids []child // content of a folder in memory
 }
 
 // child is one entry of a folder.

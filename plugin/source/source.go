@@ -2,7 +2,7 @@
 // bounded, confined to the repository root, and with a record of what was read.
 //
 // A [Tree] is where the files are: a folder on disk, read lazily ([Dir]), an
-// archive held in memory ([Tar], [TarGz]) or a few literal files ([Memory]). A
+// archive held in memory ([Archive]) or a few literal files ([Memory]). A
 // [View] is one render's access to it. The View implements fs.FS, fs.StatFS,
 // fs.ReadFileFS, fs.ReadDirFS and fs.ReadLinkFS, and that is all a renderer may
 // ask of it: a decrypting file system that wraps a View and implements the same
@@ -43,6 +43,14 @@
 // them while it is read, and its compressed size plays no part. A View is held
 // to them again, by the names it was asked for and not by the files behind the
 // names: a handful of links can give a tree with more paths than atoms.
+//
+// # Reuse
+//
+// repo-server sends the whole repository for every commit, and most commits do
+// not concern most applications. A View records every question, those answered
+// with "does not exist" included, and [View.Trace] is that record. Where
+// [Trace.Same] finds that another tree would answer all of it the same, a render
+// of it, which sees nothing else, would come to the same result.
 package source
 
 import (
@@ -59,9 +67,14 @@ import (
 // Tree is the file tree of one repository. It is safe for concurrent use.
 type Tree struct {
 	lim Limits
-	mem memory   // nil for a folder on disk
+	mem store    // nil for a folder on disk
 	dir *os.Root // nil for a tree in memory
 	abs []string // absolute forms of dir, each with a slash at its end
+
+	part string // the folder of the repository that the tree is; "." for the whole
+
+	entries int   // of the archive that it was read from
+	bytes   int64 // of their content
 }
 
 // Dir returns the tree of a folder on disk. Nothing is read until a View asks
@@ -87,7 +100,7 @@ func Dir(root string, lim Limits) (*Tree, error) {
 	for i, form := range forms {
 		forms[i] = strings.TrimSuffix(filepath.ToSlash(form), "/") + "/"
 	}
-	return &Tree{lim: lim.orDefault(), dir: dir, abs: forms}, nil
+	return &Tree{lim: lim.orDefault(), dir: dir, abs: forms, part: "."}, nil
 }
 
 // Memory returns a tree of the given files, by path; the folders above them are
@@ -104,18 +117,28 @@ func Memory(files map[string]string) *Tree {
 		}
 	}
 	none := Limits{Files: math.MaxInt, FileBytes: math.MaxInt64, TreeBytes: math.MaxInt64}
-	return &Tree{lim: none.orDefault(), mem: mem.finish()}
+	return &Tree{lim: none.orDefault(), mem: mem.finish(), part: "."}
 }
 
 // View returns a new view of the tree, with an empty record and, for a folder on
 // disk, an empty cache. Each render takes its own.
-func (t *Tree) View() *View {
-	var st store = t.mem
-	if t.mem == nil {
+func (t *Tree) View() *View { return newView(t.store(), t.lim) }
+
+func (t *Tree) store() store {
+	st := t.mem
+	if st == nil {
 		st = newDisk(t.dir, t.abs, t.lim.Files)
 	}
-	return newView(st, t.lim)
+	if t.part == "." {
+		return st
+	}
+	return &below{st, t.part}
 }
+
+// Size returns how many entries the archive of the tree had, folders, links and
+// .git included, and how many bytes of content: what was received, more than a
+// View shows. For a tree that comes from no archive both are zero.
+func (t *Tree) Size() (entries int, bytes int64) { return t.entries, t.bytes }
 
 // Close releases the file descriptor of a folder on disk. Views of it keep what
 // they have read and fail on anything else. For a tree in memory it does nothing.

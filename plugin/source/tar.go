@@ -14,63 +14,30 @@ import (
 	"strings"
 )
 
-// Tar reads a tar archive to its end and returns its files as a tree. Nothing is
-// written to disk. It takes what a repository holds, regular files, folders and
-// symlinks, and hard links to earlier entries; PAX global headers are skipped,
-// and of two entries with one name the last wins.
-//
-// Refused are: absolute names and names with a ".." element, also when a
-// backslash would make them so; symlinks that lead out of the root, read or not
-// (*EscapeError); devices and other special files; entries below a file or a
-// link; anything above lim (*LimitError); and an archive that is damaged, has no
-// end marker, or has more than padding after it. A missing end marker is an
-// error because an archive cut between two entries would be a smaller
-// repository, and a render of it would prune what is missing.
-//
-// A symlink to a path that does not exist, and a loop of symlinks, are errors
-// only for the View that reads them.
-func Tar(r io.Reader, lim Limits) (*Tree, error) {
-	in := newIntake(lim)
-	if err := in.read(r); err != nil {
-		return nil, err
-	}
-	return in.tree()
-}
-
-// TarGz is Tar for an archive in gzip, its checksum verified.
-func TarGz(r io.Reader, lim Limits) (*Tree, error) {
-	in := newIntake(lim)
-	// Bounded before decompression too: empty gzip members can follow each other
-	// for ever and decompress to nothing.
-	gz, err := gzip.NewReader(in.bound(r))
-	if err != nil {
-		return nil, in.damage(err)
-	}
-	if err := in.read(gz); err != nil {
-		return nil, err
-	}
-	return in.tree()
-}
-
 // intake is one archive being read.
 type intake struct {
-	lim     Limits
-	build   *builder
-	entries int    // of the archive, and implied folders
+	lim   Limits
+	build *builder
+	// pack decides whether the content of a file, by its name and size, is left
+	// in the archive.
+	pack    func(name string, size int64) bool
+	far     int64  // how much of that is unpacked at a time
+	paths   int    // of the archive, implied folders among them
 	bytes   int64  // of content
+	entries int    // of any kind; it numbers the current one, from 1
 	entry   string // the name of the current entry
 }
 
 func newIntake(lim Limits) *intake {
-	in := &intake{lim: lim.orDefault()}
+	in := &intake{lim: lim.orDefault(), pack: func(string, int64) bool { return false }}
 	in.build = newMemory(in.admit)
 	return in
 }
 
 // admit counts a path against limits.files.
 func (in *intake) admit(p string) error {
-	if in.entries++; in.entries > in.lim.Files {
-		return &LimitError{Limit: limitFiles, Value: int64(in.entries), Max: int64(in.lim.Files), Path: p}
+	if in.paths++; in.paths > in.lim.Files {
+		return &LimitError{Limit: limitFiles, Value: int64(in.paths), Max: int64(in.lim.Files), Path: p}
 	}
 	return nil
 }
@@ -94,15 +61,14 @@ func (in *intake) read(r io.Reader) error {
 	tr := tar.NewReader(stream)
 	for {
 		at := stream.n
-		h, err := tr.Next()
+		h, err := nextEntry(tr)
 		if errors.Is(err, io.EOF) {
 			return in.end(stream, stream.n-at)
 		}
-		// With GODEBUG=tarinsecurepath=0 a name that we refuse anyway is an
-		// error that comes with its header.
-		if err != nil && (h == nil || !errors.Is(err, tar.ErrInsecurePath)) {
+		if err != nil {
 			return in.damage(err)
 		}
+		in.entries++
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
@@ -115,6 +81,16 @@ func (in *intake) read(r io.Reader) error {
 			return err
 		}
 	}
+}
+
+// nextEntry goes to the next entry. With GODEBUG=tarinsecurepath=0 a name that
+// is refused or harmless anyway is an error that comes with its header.
+func nextEntry(tr *tar.Reader) (*tar.Header, error) {
+	h, err := tr.Next()
+	if h != nil && errors.Is(err, tar.ErrInsecurePath) {
+		err = nil
+	}
+	return h, err
 }
 
 // end checks what follows the last entry. Since every content was read, the
@@ -145,17 +121,21 @@ func (in *intake) add(name string, h *tar.Header, r io.Reader) error {
 	if isGit(name) {
 		// Read all the same, so that end finds the stream where it expects it,
 		// and counted: a sparse file can claim any size at no cost.
-		_, err := in.content(name, h.Size, r)
+		_, err := in.content(name, h.Size, r, false)
 		return err
 	}
 	n := &node{}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse:
-		data, err := in.content(name, h.Size, r)
-		if err != nil {
+		n.size = h.Size
+		keep := !in.pack(name, h.Size)
+		if !keep {
+			n.pack = in.entries
+		}
+		var err error
+		if n.data, err = in.content(name, h.Size, r, keep); err != nil {
 			return err
 		}
-		n.data, n.size = data, int64(len(data))
 	case tar.TypeDir:
 		n.mode = fs.ModeDir
 	case tar.TypeSymlink:
@@ -172,7 +152,7 @@ func (in *intake) add(name string, h *tar.Header, r io.Reader) error {
 		if !ok || old.mode.IsDir() {
 			return fmt.Errorf("hard link %q points to %q, which is not an earlier file of the archive", name, h.Linkname)
 		}
-		n = &node{mode: old.mode, size: old.size, data: old.data, link: old.link}
+		n = &node{mode: old.mode, size: old.size, data: old.data, pack: old.pack, link: old.link}
 	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
 		return fmt.Errorf("archive entry %q is a %s, want a file, folder or link", name, kind(h.FileInfo().Mode().Type()))
 	default:
@@ -187,32 +167,23 @@ func (in *intake) add(name string, h *tar.Header, r io.Reader) error {
 	return in.build.put(name, n)
 }
 
-// content reads a file of the size that its header claims, or for .git, which is
-// not kept, past it. The limits are checked first and memory is taken as data
-// arrives, so a false claim costs nothing.
-func (in *intake) content(name string, size int64, r io.Reader) ([]byte, error) {
-	skip := isGit(name)
-	if size > in.lim.FileBytes && !skip {
+// content reads a file of the size that its header claims, or past it. The limits
+// are checked first and memory is taken as data arrives, so a false claim costs
+// nothing.
+func (in *intake) content(name string, size int64, r io.Reader, keep bool) ([]byte, error) {
+	if size > in.lim.FileBytes && !isGit(name) {
 		return nil, &LimitError{Limit: limitFileBytes, Value: size, Max: in.lim.FileBytes, Path: name}
 	}
 	if size > in.lim.TreeBytes-in.bytes {
 		return nil, &LimitError{Limit: limitTreeBytes, Value: in.bytes + size, Max: in.lim.TreeBytes, Path: name}
 	}
 	in.bytes += size
-	const trusted = 1 << 20
 	var data []byte
 	var err error
-	switch {
-	case skip:
+	if keep {
+		data, err = readEntry(r, size)
+	} else {
 		_, err = io.Copy(io.Discard, r)
-	case size <= trusted:
-		data = make([]byte, size)
-		_, err = io.ReadFull(r, data)
-	default:
-		var buf bytes.Buffer
-		_, err = buf.ReadFrom(r)
-		// Growing leaves up to half of the buffer unused.
-		data = bytes.Clone(buf.Bytes())
 	}
 	if err != nil {
 		return nil, in.damage(err)
@@ -220,19 +191,42 @@ func (in *intake) content(name string, size int64, r io.Reader) ([]byte, error) 
 	return data, nil
 }
 
-// tree closes the intake: with every entry known, it checks the links.
-func (in *intake) tree() (*Tree, error) {
+// readEntry reads a content that has the given size, if the header is right.
+func readEntry(r io.Reader, size int64) ([]byte, error) {
+	const trusted = 1 << 20
+	if size <= trusted {
+		data := make([]byte, size)
+		_, err := io.ReadFull(r, data)
+		return data, err
+	}
+	var buf bytes.Buffer
+	_, err := buf.ReadFrom(r)
+	// Growing leaves up to half of the buffer unused.
+	return bytes.Clone(buf.Bytes()), err
+}
+
+// tree closes the intake: with every entry known, it checks the links. What was
+// left packed is in stream; part is the folder of the repository that it is.
+func (in *intake) tree(stream *spool, part string) (*Tree, error) {
 	mem := in.build.finish()
+	t := &Tree{
+		lim: in.lim, mem: &unpacked{memory: mem, rest: newRest(mem, stream, in.far)}, part: part,
+		entries: in.entries, bytes: in.bytes,
+	}
 	var links []string
 	for p, n := range mem {
 		if n.mode&fs.ModeSymlink != 0 {
-			links = append(links, p)
+			links = append(links, path.Join(part, p))
 		}
 	}
 	slices.Sort(links) // the first one to leave is the one to name
-	res := newResolver(mem.stat)
+	st := t.store()
+	res := newResolver(st.stat)
 	for _, p := range links {
-		n := mem[p]
+		n, err := st.stat(p)
+		if err != nil {
+			return nil, err
+		}
 		f := res.follow(p, n)
 		if escape := (*EscapeError)(nil); errors.As(f.err, &escape) {
 			return nil, escape
@@ -242,7 +236,7 @@ func (in *intake) tree() (*Tree, error) {
 			return nil, &EscapeError{Path: p, Target: n.link}
 		}
 	}
-	return &Tree{lim: in.lim, mem: mem}, nil
+	return t, nil
 }
 
 // damage words an error of the tar or gzip reader.

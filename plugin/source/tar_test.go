@@ -41,19 +41,34 @@ func special(name string, typ byte, target string) entry {
 func archive(tb testing.TB, entries ...entry) []byte {
 	tb.Helper()
 	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	for _, e := range entries {
-		if err := w.WriteHeader(&e.Header); err != nil {
-			tb.Fatalf("header %q: %v", e.Name, err)
-		}
-		if _, err := io.WriteString(w, e.body); err != nil {
-			tb.Fatalf("body %q: %v", e.Name, err)
-		}
-	}
-	if err := w.Close(); err != nil {
+	if err := writeTar(&buf, entries...); err != nil {
 		tb.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+func writeTar(to io.Writer, entries ...entry) error {
+	w := tar.NewWriter(to)
+	for _, e := range entries {
+		if err := w.WriteHeader(&e.Header); err != nil {
+			return fmt.Errorf("header %q: %w", e.Name, err)
+		}
+		if _, err := io.WriteString(w, e.body); err != nil {
+			return fmt.Errorf("body %q: %w", e.Name, err)
+		}
+	}
+	return w.Close()
+}
+
+// checksum corrects the checksum of an archive's first header.
+func checksum(archive []byte) {
+	sum := 8 * int(' ')
+	for i, b := range archive[:512] {
+		if i < 148 || i >= 156 {
+			sum += int(b)
+		}
+	}
+	copy(archive[148:156], fmt.Sprintf("%06o\x00 ", sum))
 }
 
 func zip(tb testing.TB, data []byte) []byte {
@@ -67,6 +82,26 @@ func zip(tb testing.TB, data []byte) []byte {
 		tb.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+// intake reads an archive in every way that there is, and demands that they
+// agree. In the first tree all is unpacked, in the second all contents are packed.
+func intake(tb testing.TB, data []byte, gz bool, lim source.Limits) (unpacked, packed *source.Tree, err error) {
+	tb.Helper()
+	if gz {
+		unpacked, err = source.Archive{Limits: lim}.Read(bytes.NewReader(data))
+	} else {
+		unpacked, err = source.Tar(bytes.NewReader(data), lim)
+		data = zip(tb, data)
+	}
+	packed, errPacked := source.Archive{Limits: lim, App: "nowhere"}.Far(-1).Read(bytes.NewReader(data))
+	if a, b := (*source.LimitError)(nil), (*source.LimitError)(nil); errors.As(err, &a) && errors.As(errPacked, &b) {
+		b.Value = a.Value // depends on how much is read at once
+	}
+	if fmt.Sprint(errPacked) != fmt.Sprint(err) {
+		tb.Errorf("packed: got error %v, want %v", errPacked, err)
+	}
+	return unpacked, packed, err
 }
 
 // tree is a Tar of entries that must succeed.
@@ -150,8 +185,11 @@ func TestTarAccepts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			data := archive(t, tt.entries...)
-			got := dump(t, tree(t, source.Limits{}, tt.entries...).View())
+			unpacked, packed, err := intake(t, archive(t, tt.entries...), false, source.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := dump(t, unpacked.View())
 			if tt.want == "" {
 				if want := tt.entries[0].Name + "=1"; !strings.HasSuffix(got, want) {
 					t.Fatalf("got %q, want it to end with %q", got, want)
@@ -159,12 +197,8 @@ func TestTarAccepts(t *testing.T) {
 			} else if got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
-			gz, err := source.TarGz(bytes.NewReader(zip(t, data)), source.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if zipped := dump(t, gz.View()); zipped != got {
-				t.Errorf("TarGz gives %q, Tar %q", zipped, got)
+			if other := dump(t, packed.View()); other != got {
+				t.Errorf("packed it is %q, want %q", other, got)
 			}
 		})
 	}
@@ -212,7 +246,7 @@ func TestTarRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := source.Tar(bytes.NewReader(archive(t, tt.entries...)), source.Limits{})
+			_, _, err := intake(t, archive(t, tt.entries...), false, source.Limits{})
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -241,15 +275,8 @@ func TestTarDamage(t *testing.T) {
 	copy(negative[124:136], "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 	huge := archive(t, file("a", ""))
 	copy(huge[124:136], "\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff")
-	for _, h := range [][]byte{negative, huge} {
-		sum := 8 * int(' ')
-		for i, b := range h[:512] {
-			if i < 148 || i >= 156 {
-				sum += int(b)
-			}
-		}
-		copy(h[148:156], fmt.Sprintf("%06o\x00 ", sum))
-	}
+	checksum(negative)
+	checksum(huge)
 	tests := []struct {
 		name string
 		data []byte
@@ -283,11 +310,7 @@ func TestTarDamage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			read := source.Tar
-			if tt.gz {
-				read = source.TarGz
-			}
-			_, err := read(bytes.NewReader(tt.data), source.Limits{})
+			_, _, err := intake(t, tt.data, tt.gz, source.Limits{})
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -362,11 +385,7 @@ func TestTarLimits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			read := source.Tar
-			if tt.gz {
-				read = source.TarGz
-			}
-			_, err := read(bytes.NewReader(tt.data), tt.lim)
+			_, _, err := intake(t, tt.data, tt.gz, tt.lim)
 			if tt.limit == "" {
 				if err != nil {
 					t.Fatalf("refused: %v", err)
@@ -534,7 +553,7 @@ func BenchmarkTarGz(b *testing.B) {
 	zipped := zip(b, plain)
 	for name, read := range map[string]func() (*source.Tree, error){
 		"tar":   func() (*source.Tree, error) { return source.Tar(bytes.NewReader(plain), source.Limits{}) },
-		"targz": func() (*source.Tree, error) { return source.TarGz(bytes.NewReader(zipped), source.Limits{}) },
+		"targz": func() (*source.Tree, error) { return source.Archive{}.Read(bytes.NewReader(zipped)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(plain)))
