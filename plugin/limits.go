@@ -7,6 +7,8 @@ import (
 	"math"
 	"runtime/metrics"
 	"time"
+
+	"hallmark.dev/hallmark/plugin/source"
 )
 
 // LimitError says that a render needed more than its Limits allow.
@@ -31,6 +33,13 @@ func (e *LimitError) Hint() string {
 		value = "90s"
 	}
 	return fmt.Sprintf("look for a template that loops or repeats without bound; or raise limits.%s (--limit %s=%s on the command line, the policy in the plugin)", e.Limit, e.Limit, value)
+}
+
+// IsLimit reports whether err says that a render, or its tree, needed more than
+// its limits allow.
+func IsLimit(err error) bool {
+	render, tree := (*LimitError)(nil), (*source.LimitError)(nil)
+	return errors.As(err, &render) || errors.As(err, &tree)
 }
 
 // guard bounds the time and the memory of one render. A template that never

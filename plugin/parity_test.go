@@ -98,11 +98,11 @@ func (c parityCase) request(t *testing.T, renderer string) *Request {
 
 // rendered runs the renderer alone: the gates refuse some of what helm prints.
 func rendered(r *Request) ([]object.Object, error) {
-	in, renderer, err := r.resolve(r.Tree.View(), DefaultLimits())
+	s, err := r.open()
 	if err != nil {
 		return nil, err
 	}
-	out, err := renderer.Render(context.Background(), in)
+	out, err := s.renderer.Render(context.Background(), s.in)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,10 @@ import (
 
 // Renderer turns the sources of one application into objects.
 type Renderer interface {
-	// Render returns the objects in the renderer's own order.
+	// Version is the renderer's name and version, such as "helm3/v3.22.0".
+	Version() string
+	// Render returns the objects in the renderer's own order. It may run on
+	// when ctx is done.
 	Render(ctx context.Context, in *Input) (*Output, error)
 }
 
@@ -39,12 +42,15 @@ type Input struct {
 
 	KubeVersion string
 	APIVersions []string
+
+	loaded func()  // called when the sources are read and the engine begins
+	charts *charts // nil where no chart is kept
 }
 
 // Output is what a renderer returns.
 type Output struct {
 	Objects []object.Object
-	// Version is the renderer's name and version for the stamp.
+	// Version is that of the renderer, and of what else took part.
 	Version string
 	// Unstable are fields that differ from render to render. They are found
 	// only if the determinism parameter asks for it.
@@ -68,25 +74,86 @@ type Unstable struct {
 }
 
 // Render renders, gates and stamps one application.
-func Render(ctx context.Context, r *Request) (result *Result, err error) {
-	defer func() {
-		if recover() != nil {
-			result, err = nil, errPanic
+func Render(ctx context.Context, r *Request) (*Result, error) {
+	return within(ctx, r, func(ctx context.Context) (*Result, error) {
+		s, err := r.open()
+		if err != nil {
+			return nil, err
 		}
-	}()
-	limits := r.Limits.orDefault()
-	ctx, release := guard(ctx, limits)
-	defer release()
+		return s.render(ctx)
+	})
+}
 
-	view := r.Tree.View()
-	in, renderer, err := r.resolve(view, limits)
+// within runs a render under its limits and returns when it does or when its
+// time is over: what an engine, a pattern or a patch of a stranger's repository
+// does may have no end. The goroutine behind it then runs on until it has;
+// Request.Ended says when.
+func within[T any](ctx context.Context, r *Request, render func(context.Context) (T, error)) (T, error) {
+	ctx, release := guard(ctx, r.Limits.orDefault())
+	defer release()
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		if r.Ended != nil {
+			defer r.Ended()
+		}
+		defer func() {
+			if recover() != nil {
+				done <- answer{err: ErrPanic}
+			}
+		}()
+		value, err := render(ctx)
+		done <- answer{value, err}
+	}()
+	var none T
+	select {
+	case a := <-done:
+		if a.err != nil {
+			return none, explain(ctx, a.err)
+		}
+		return a.value, nil
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}
+
+// ErrPanic stands for a panic outside of the engines, which have their own
+// guards. What a panic says may quote a secret.
+var ErrPanic = errors.New("hallmark panicked while rendering")
+
+// session is a render whose parameters are settled.
+type session struct {
+	*Request
+	view     *source.View
+	in       *Input
+	renderer Renderer
+}
+
+// open settles the parameters, the folder and the renderer.
+func (r *Request) open() (*session, error) {
+	s := &session{Request: r, view: r.Tree.View()}
+	r.enter(StageLoad, "")
+	var err error
+	s.in, s.renderer, err = r.resolve(s.view, r.Limits.orDefault())
 	if err != nil {
 		return nil, err
 	}
-	out, err := await(ctx, func() (*Output, error) { return renderer.Render(ctx, in) })
+	name, _, _ := strings.Cut(s.renderer.Version(), "/")
+	r.enter(StageLoad, name)
+	s.in.loaded = func() { r.enter(StageRender, name) }
+	return s, nil
+}
+
+func (s *session) render(ctx context.Context) (*Result, error) {
+	in := s.in
+	out, err := s.renderer.Render(ctx, in)
 	if err != nil {
-		return nil, explain(ctx, err)
+		return nil, err
 	}
+	s.enter(StageGate, "")
 	objects, err := gate.Expand(out.Objects)
 	if err != nil {
 		return nil, err
@@ -94,46 +161,17 @@ func Render(ctx context.Context, r *Request) (result *Result, err error) {
 	// The digests of the files that were read are needed last; they are made
 	// while the gates run.
 	files := make(chan []source.File, 1)
-	go func() { files <- view.Files() }()
+	go func() { files <- s.view.Files() }()
 	// Whatever goes wrong is reported together: a person fixes all of it at once.
 	check := gate.Check(objects, gate.Options{
-		AllowEmpty: in.Parameters.AllowEmpty, Namespace: r.Namespace, MaxObjects: limits.Objects,
+		AllowEmpty: in.Parameters.AllowEmpty, Namespace: s.Namespace, MaxObjects: in.Limits.Objects,
 	})
 	if err := errors.Join(check, refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn)); err != nil {
 		return nil, err
 	}
-	return r.stamp(<-files, in, out, objects)
+	s.enter(StageStamp, "")
+	return s.stamp(<-files, in, out, objects)
 }
-
-// await runs a renderer and returns when it does or when ctx is done: what an
-// engine, a pattern or a patch of a stranger's repository does may have no end.
-// The goroutine behind it then runs on until it has.
-func await(ctx context.Context, render func() (*Output, error)) (*Output, error) {
-	type answer struct {
-		out *Output
-		err error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		defer func() {
-			if recover() != nil {
-				done <- answer{err: errPanic}
-			}
-		}()
-		out, err := render()
-		done <- answer{out, err}
-	}()
-	select {
-	case a := <-done:
-		return a.out, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// errPanic stands for a panic outside of the engines, which have their own
-// guards. What a panic says may quote a secret.
-var errPanic = errors.New("hallmark panicked while rendering")
 
 // resolve settles the parameters, the folder and the renderer.
 func (r *Request) resolve(view *source.View, limits Limits) (*Input, Renderer, error) {
@@ -211,22 +249,38 @@ func choose(fsys fs.FS, dir string, p Parameters) (Renderer, error) {
 		}
 	}
 	var renderer Renderer
-	var version string
 	switch name {
 	case RendererHelm3, RendererHelm4:
-		engine := chart.Engine(name)
-		renderer, version = helmRenderer{engine}, engine.Version()
+		renderer = helmRenderer{chart.Engine(name)}
 	case RendererKustomize:
-		renderer, version = kustomizeRenderer{}, overlay.Version
+		renderer = kustomizeRenderer{}
 	default:
-		renderer, version = plainRenderer{}, plainVersion
+		renderer = plainRenderer{}
 	}
+	_, version, _ := strings.Cut(renderer.Version(), "/")
 	if pin := p.RendererVersion; pin != "" && strings.TrimPrefix(pin, "v") != strings.TrimPrefix(version, "v") {
 		return nil, diag.WithHint(
 			fmt.Errorf("renderer-version pins %s %q, but this hallmark renders with %s", name, pin, version),
 			"use a hallmark release with the pinned version, or move the pin after `hallmark render` shows what changes")
 	}
 	return renderer, nil
+}
+
+// Recognised is what can be told of an application's folder without rendering it.
+type Recognised struct {
+	Marked   bool   // it holds a hallmark.yaml
+	Renderer string // the one that is used where no parameter names one
+}
+
+// Recognise looks at the application's folder.
+func Recognise(r *Request) (found Recognised, err error) {
+	view, dir := r.Tree.View(), path.Clean(r.Path)
+	_, err = fs.Stat(view, path.Join(dir, ConfigFile))
+	if found.Marked = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	found.Renderer, err = discover(view, dir)
+	return found, err
 }
 
 func discover(fsys fs.FS, dir string) (string, error) {

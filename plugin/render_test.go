@@ -364,19 +364,48 @@ func TestRequestErrors(t *testing.T) {
 	}
 }
 
-// Whatever a renderer does, the caller gets an answer when its time is over.
-func TestRenderTimeBoundsEveryRenderer(t *testing.T) {
+// Whatever a renderer does, the caller gets an answer when its time is over, and
+// is told when the work has ended.
+func TestTimeBoundsEveryRender(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
-	block := make(chan struct{})
-	defer close(block)
-	if _, err := await(ctx, func() (*Output, error) { <-block; return nil, nil }); !errors.Is(err, cause) {
+	block, ended := make(chan struct{}), make(chan struct{})
+	r := &Request{Ended: func() { close(ended) }}
+	_, err := within(ctx, r, func(context.Context) (int, error) { <-block; return 1, nil })
+	if !errors.Is(err, cause) {
 		t.Errorf("got error %v, want the context's cause", err)
 	}
-	if _, err := await(context.Background(), func() (*Output, error) { panic("s3cr3t-marker") }); !errors.Is(err, errPanic) {
+	select {
+	case <-ended:
+		t.Error("the render has ended before its work")
+	default:
+	}
+	close(block)
+	<-ended
+	_, err = within(context.Background(), &Request{}, func(context.Context) (int, error) { panic("s3cr3t-marker") })
+	if !errors.Is(err, ErrPanic) {
 		t.Errorf("got error %v, want that of a panic", err)
+	}
+}
+
+// A template that loops costs its request its time and no more.
+func TestEndlessTemplate(t *testing.T) {
+	t.Parallel()
+	for _, renderer := range []string{RendererHelm3, RendererHelm4} {
+		r := memory(map[string]string{
+			"app/Chart.yaml":       chartYAML,
+			"app/templates/a.yaml": "{{ range until 3000 }}{{ range until 10000 }}{{ end }}{{ end }}",
+		})
+		if err := r.Parameters.Set("renderer=" + renderer); err != nil {
+			t.Fatal(err)
+		}
+		r.Limits.RenderTime = 10 * time.Millisecond
+		limit := (*LimitError)(nil)
+		if _, err := Render(context.Background(), r); !errors.As(err, &limit) || limit.Limit != "renderTime" {
+			t.Errorf("%s: got error %v, want limit renderTime", renderer, err)
+		}
 	}
 }
 

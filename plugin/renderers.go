@@ -28,8 +28,10 @@ const plainVersion = "v1"
 // helmRenderer renders the chart in the application's folder.
 type helmRenderer struct{ engine chart.Engine }
 
+func (h helmRenderer) Version() string { return rendererVersion(h.engine) }
+
 func (h helmRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
-	ch, err := chart.Load(in.FS, in.Dir)
+	ch, err := in.charts.load(in.FS, in.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +39,14 @@ func (h helmRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.loaded()
 	rendered, err := ch.Render(ctx, h.engine, opts)
 	if err != nil {
 		return nil, err
 	}
 	return &Output{
 		Objects:  rendered.Objects,
-		Version:  rendererVersion(h.engine),
+		Version:  h.Version(),
 		Unstable: unstableFields(rendered.Findings),
 		Noticed:  rendered.Noticed,
 		Warnings: rendered.Warnings,
@@ -155,7 +158,11 @@ func checkReleaseName(name string) error {
 // kustomizeRenderer builds the kustomization in the application's folder.
 type kustomizeRenderer struct{}
 
-func (kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+func (kustomizeRenderer) Version() string { return RendererKustomize + "/" + overlay.Version }
+
+// Render builds the kustomization, which reads its files as it goes.
+func (k kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+	in.loaded()
 	opts, err := kustomizeOptions(in)
 	if err != nil {
 		return nil, err
@@ -170,7 +177,7 @@ func (kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &Output{Objects: objects, Version: "kustomize/" + overlay.Version, Noticed: inflated.noticed, Warnings: inflated.warnings}
+	out := &Output{Objects: objects, Version: k.Version(), Noticed: inflated.noticed, Warnings: inflated.warnings}
 	if inflated.used {
 		out.Version += "+" + rendererVersion(engine)
 	}
@@ -237,7 +244,7 @@ func (i *inflator) calls(path stamp.Path) []chart.Call {
 }
 
 func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error) {
-	ch, err := chart.Load(i.in.FS, c.Dir)
+	ch, err := i.in.charts.load(i.in.FS, c.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +323,10 @@ func kustomizeOptions(in *Input) (overlay.Options, error) {
 // plainRenderer takes the manifests of the application's folder as they are.
 type plainRenderer struct{}
 
-func (plainRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+func (plainRenderer) Version() string { return RendererPlain + "/" + plainVersion }
+
+func (r plainRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
+	in.loaded()
 	p := in.Parameters
 	objects, warnings, err := directory.Load(ctx, in.FS, in.Dir, directory.Options{
 		Recurse: p.DirectoryRecurse, Include: p.DirectoryInclude, Exclude: p.DirectoryExclude,
@@ -324,7 +334,7 @@ func (plainRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Output{Objects: objects, Version: RendererPlain + "/" + plainVersion}
+	out := &Output{Objects: objects, Version: r.Version()}
 	for _, w := range warnings {
 		out.Warnings = append(out.Warnings, w.Error())
 	}

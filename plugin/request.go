@@ -57,6 +57,31 @@ type Request struct {
 	HashKey stamp.Key
 	// Version is hallmark's own version, for the evidence.
 	Version string
+
+	// Stage is called when a stage begins, with the renderer's name ("helm3") or
+	// "" where it is as before. It may be nil. A render whose time is over may
+	// still call it.
+	Stage func(stage Stage, renderer string)
+	// Ended is called when nothing works on the request any more, which can be
+	// long after the answer: an engine cannot be stopped. It may be nil.
+	Ended func()
+}
+
+// Stage is a part of a render.
+type Stage string
+
+// The stages, in their order.
+const (
+	StageLoad   Stage = "load"   // parameters and the files of a chart
+	StageRender Stage = "render" // the engine, with the proof that its output is stable
+	StageGate   Stage = "gate"
+	StageStamp  Stage = "stamp"
+)
+
+func (r *Request) enter(stage Stage, renderer string) {
+	if r.Stage != nil {
+		r.Stage(stage, renderer)
+	}
 }
 
 // Result is a rendered, gated and stamped application.

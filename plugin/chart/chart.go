@@ -134,28 +134,18 @@ func (o *Output) Stream() []byte {
 	return out
 }
 
-// Render renders the chart with one of the engines. It returns when ctx is done
-// even if a template never ends; the goroutine behind it then runs on until its
-// template does.
+// Render renders the chart with one of the engines. A template that never ends
+// cannot be stopped: Render returns when it does, and notices ctx before and
+// after.
 func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, error) {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = DefaultMaxOutput
 	}
-	type result struct {
-		out *Output
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		out, err := guarded(func() (*Output, error) { return c.render(ctx, engine, o) })
-		done <- result{out, err}
-	}()
-	select {
-	case r := <-done:
-		return r.out, r.err
-	case <-ctx.Done():
+	out, err := guarded(func() (*Output, error) { return c.render(ctx, engine, o) })
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	return out, err
 }
 
 // guarded turns a panic into an error. Helm recovers from panics in its

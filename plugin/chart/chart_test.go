@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The versions that users see in stamps are those that are compiled in.
@@ -109,22 +108,6 @@ func TestTwoVersionsOfADependency(t *testing.T) {
 		}
 		if got := out.Objects[0].Value["data"].(map[string]any)["version"]; len(out.Objects) != 1 || got != "v0.9.0" {
 			t.Errorf("got %d objects and version %v, want one of v0.9.0", len(out.Objects), got)
-		}
-	})
-}
-
-func TestRenderEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	eachEngine(t, func(t *testing.T, engine Engine) {
-		ch, err := Load(chartFS(map[string]string{"templates/c.yaml": "{{ range until 3000 }}{{ range until 10000 }}{{ end }}{{ end }}"}), "web")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cause := errors.New("enough")
-		ctx, cancel := context.WithTimeoutCause(context.Background(), 10*time.Millisecond, cause)
-		defer cancel()
-		if _, err := ch.Render(ctx, engine, Options{ReleaseName: "web"}); !errors.Is(err, cause) {
-			t.Errorf("got error %v, want the context's cause", err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,6 +43,26 @@ type file struct {
 
 // Dir is the chart's folder in the tree.
 func (c *Chart) Dir() string { return c.dir }
+
+// Size is the sum of the bytes of the chart's files.
+func (c *Chart) Size() int64 {
+	var size int64
+	for _, f := range c.files {
+		size += int64(len(f.data))
+	}
+	return size
+}
+
+// Digest is the same for two charts whose folders and files are: either can be
+// rendered in the place of the other.
+func (c *Chart) Digest() [sha256.Size]byte {
+	list := sha256.New()
+	fmt.Fprintf(list, "%q\n", c.dir)
+	for _, f := range c.files {
+		fmt.Fprintf(list, "%q %x\n", f.name, sha256.Sum256(f.data))
+	}
+	return [sha256.Size]byte(list.Sum(nil))
+}
 
 var utf8BOM = []byte{0xEF, 0xBB, 0xBF}
 

@@ -8,7 +8,6 @@ import (
 	"path"
 	"runtime/debug"
 	"slices"
-	"sync"
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
@@ -93,11 +92,12 @@ type Selector struct {
 	LabelSelector      string `json:"labelSelector,omitempty"`
 }
 
-// buildLock serialises builds. Kustomize keeps the OpenAPI schema of the build
-// that runs in package variables (`openapi` and custom schemas replace it), and
-// the plugin factories that hook replaces are a package variable too. No other
-// package of this module uses Kustomize.
-var buildLock sync.Mutex
+// building holds one entry while a build runs. Kustomize keeps the OpenAPI schema
+// of the build that runs in package variables (`openapi` and custom schemas
+// replace it), and the plugin factories that hook replaces are a package variable
+// too. No other package of this module uses Kustomize. It is a channel so that a
+// build that waits can give up.
+var building = make(chan struct{}, 1)
 
 // Build renders the kustomization in the folder dir of fsys ("." is its root)
 // and returns the objects in the order in which `kustomize build --enable-helm`
@@ -108,42 +108,29 @@ var buildLock sync.Mutex
 // generates it, or for a chart the template's name as Helm prints it; it is
 // empty where that is not certain.
 //
-// Build returns when ctx is done, with its error. The goroutine that it leaves
-// behind holds the lock until Kustomize next reads a file or runs a plugin, and
-// then ends by itself; the next Build waits for it, as long as its own ctx
-// allows.
+// Only one build runs at a time. When ctx is done, a build that waits for another
+// returns; one that runs does so when Kustomize next reads a file or runs a plugin.
 func Build(ctx context.Context, fsys fs.FS, dir string, o Options) ([]object.Object, error) {
 	dir = path.Clean(dir)
 	if !fs.ValidPath(dir) {
 		return nil, fmt.Errorf("folder %q is not in the repository", dir)
 	}
-	type outcome struct {
-		objects []object.Object
-		err     error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		buildLock.Lock()
-		defer buildLock.Unlock()
-		if err := ctx.Err(); err != nil {
-			done <- outcome{nil, err}
-			return
-		}
-		objects, err := newSession(ctx, fsys, dir, &o).build()
-		if errors.Is(err, errFreshSchema) {
-			openapi.ResetOpenAPI()
-			again := newSession(ctx, fsys, dir, &o)
-			again.freshSchema = true
-			objects, err = again.build()
-		}
-		done <- outcome{objects, err}
-	}()
 	select {
+	case building <- struct{}{}:
+		defer func() { <-building }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
-	case result := <-done:
-		return result.objects, result.err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	objects, err := newSession(ctx, fsys, dir, &o).build()
+	if errors.Is(err, errFreshSchema) {
+		openapi.ResetOpenAPI()
+		again := newSession(ctx, fsys, dir, &o)
+		again.freshSchema = true
+		objects, err = again.build()
+	}
+	return objects, err
 }
 
 // session is one build.

@@ -136,7 +136,7 @@ func (w waiting) Open(name string) (fs.File, error) {
 	return w.FS.Open(name)
 }
 
-func TestBuildReturnsWhenTheContextIsDone(t *testing.T) {
+func TestBuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	tree := archiveFS("-- kustomization.yaml --\nresources: [c.yaml]\n-- c.yaml --\n" + configMap)
 	slow := waiting{tree, make(chan struct{}), make(chan struct{}), &sync.Once{}}
@@ -147,23 +147,21 @@ func TestBuildReturnsWhenTheContextIsDone(t *testing.T) {
 		first <- err
 	}()
 	<-slow.entered
-	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("the build that was reading: got %v", err)
-	}
-	// A build that waits for the lock returns as well.
+	// A build that waits for the one that runs gives up.
 	short, cancelShort := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancelShort()
 	if _, err := Build(short, tree, ".", Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the build that was waiting: got %v", err)
 	}
+	cancel()
 	close(slow.release)
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the build that was reading: got %v", err)
+	}
 	if objects, err := Build(t.Context(), tree, ".", Options{}); err != nil || len(objects) != 1 {
 		t.Errorf("the next build: got %d objects, %v", len(objects), err)
 	}
-	done, cancelDone := context.WithCancel(t.Context())
-	cancelDone()
-	if _, err := Build(done, tree, ".", Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Build(ctx, tree, ".", Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that is done before: got %v", err)
 	}
 }
@@ -269,8 +267,8 @@ func TestConcurrentBuildsDoNotMix(t *testing.T) {
 // the lock, so that no build has its own factories in place.
 func TestFactoriesAreKustomizes(t *testing.T) {
 	t.Parallel()
-	buildLock.Lock()
-	defer buildLock.Unlock()
+	building <- struct{}{}
+	defer func() { <-building }()
 	if len(generatorFactories) != 4 || len(transformerFactories) != 14 {
 		t.Fatalf("got %d generators and %d transformers, want 4 and 14", len(generatorFactories), len(transformerFactories))
 	}

@@ -23,7 +23,7 @@ type pluginType int
 // instead loses order, merge behaviour and origin annotations.
 //
 // The names are pinned with the module version; a test fails when a new version
-// of Kustomize moves them. They are replaced and restored under buildLock only.
+// of Kustomize moves them. They are replaced and restored while building is taken.
 //
 //go:linkname generatorFactories sigs.k8s.io/kustomize/api/internal/plugins/builtinhelpers.GeneratorFactories
 var generatorFactories map[pluginType]func() resmap.GeneratorPlugin
@@ -41,7 +41,7 @@ const observerName = "hallmark-origin-observer"
 const observerConfig = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata:\n  name: " + observerName + "\n"
 
 // hook puts the session's plugins in place of Kustomize's and returns the
-// function that restores those. The caller holds buildLock.
+// function that restores those. The caller has taken building.
 func (s *session) hook() (restore func()) {
 	generators, transformers := generatorFactories, transformerFactories
 	hookedGenerators := make(map[pluginType]func() resmap.GeneratorPlugin, len(generators))
