@@ -65,6 +65,8 @@ func sizeText(bytes int64) string {
 	return fmt.Sprintf("%d KiB", bytes>>10)
 }
 
+const hashKeyUsage = "`file` with the key, of 16 bytes or more, under which values of Secrets enter the hashes (one newline at its end does not count)"
+
 // readKey reads the key for values of Secrets; no file means no key. One newline
 // at the end does not count, so that echo and printf make the same key.
 func readKey(file string) (stamp.Key, error) {
@@ -102,6 +104,15 @@ func folder(dir string) (string, error) {
 		return "", fmt.Errorf("%q: %w", dir, reason(err))
 	}
 	return resolved, nil
+}
+
+// within returns dir as a path relative to root, with slashes.
+func within(root, dir string) (string, error) {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%q is not inside the root %q", dir, root)
+	}
+	return filepath.ToSlash(rel), nil
 }
 
 // reason is why an operation on a file failed, without the name of the file: an

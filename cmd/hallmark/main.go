@@ -42,7 +42,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// The first signal ends the work in order. A second one ends the process,
 	// also where it waits for a reader of its output.
 	context.AfterFunc(ctx, stop)
-	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, environ: os.Environ}
 	root := rootCommand(env)
 	root.SetArgs(args)
 	return env.exit(root.ExecuteContext(ctx))

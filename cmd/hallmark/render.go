@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +24,7 @@ type renderFlags struct {
 	apiVersions              []string
 	params                   []string
 	paramsFile               string
-	limits                   []string
+	limits                   limitFlags
 	hashKey                  string
 	evidence                 string
 	output                   string
@@ -55,8 +53,8 @@ func renderCommand(env *environment) *cobra.Command {
 	flags.StringArrayVar(&f.apiVersions, "api-versions", nil, "`group/version` or group/version/Kind that the destination serves (repeatable)")
 	flags.StringArrayVar(&f.params, "param", nil, "parameter as `name=value`, name[]=item or name[key]=value (repeatable)")
 	flags.StringVar(&f.paramsFile, "params", "", "`file` with the JSON that Argo CD sends in ARGOCD_APP_PARAMETERS")
-	flags.StringArrayVar(&f.limits, "limit", nil, "limit as `name=N`: files, fileBytes, treeBytes, objects, outputBytes, memoryBytes, or renderTime with a duration such as 90s (repeatable)")
-	flags.StringVar(&f.hashKey, "hash-key", "", "`file` with the key, of 16 bytes or more, under which values of Secrets enter the hashes (one newline at its end does not count)")
+	f.limits.register(cmd)
+	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.evidence, "evidence", "", "`file` to write the in-toto statement of this render to")
 	flags.StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml or json")
 	return cmd
@@ -103,7 +101,7 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 	if err := f.parameters(&r.Parameters); err != nil {
 		return nil, err
 	}
-	treeLimits, err := f.setLimits(&r.Limits)
+	treeLimits, err := f.limits.set(&r.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +119,9 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 			return nil, err
 		}
 	}
-	rel, err := filepath.Rel(root, abs)
-	if err != nil || !filepath.IsLocal(rel) {
-		return nil, fmt.Errorf("%q is not inside the root %q", dir, root)
+	rel, err := within(root, abs)
+	if err != nil {
+		return nil, err
 	}
 	if top != "" && !f.revisionGiven {
 		r.Revision = gitRevision(ctx, top)
@@ -132,7 +130,7 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 		r.RepoURL = gitRemote(top)
 	}
 	r.App = cmp.Or(f.app, appName(abs))
-	r.Path = filepath.ToSlash(rel)
+	r.Path = rel
 	r.Tree, err = source.Dir(root, treeLimits)
 	return r, err
 }
@@ -165,44 +163,6 @@ func assignmentError(assignment string, err error) error {
 		return err
 	}
 	return usageError{err}
-}
-
-// setLimits applies --limit to the limits of the render and returns those of
-// the tree. As with --param, an unknown name is a wrong call and a wrong value a
-// failure.
-func (f *renderFlags) setLimits(l *plugin.Limits) (source.Limits, error) {
-	var tree source.Limits
-	counts := map[string]func(n int64){
-		"files":       func(n int64) { tree.Files = int(n) },
-		"fileBytes":   func(n int64) { tree.FileBytes = n },
-		"treeBytes":   func(n int64) { tree.TreeBytes = n },
-		"objects":     func(n int64) { l.Objects = int(n) },
-		"outputBytes": func(n int64) { l.OutputBytes = int(n) },
-		"memoryBytes": func(n int64) { l.MemoryBytes = n },
-	}
-	for _, assignment := range f.limits {
-		name, value, hasValue := strings.Cut(assignment, "=")
-		set, isCount := counts[name]
-		switch {
-		case !isCount && name != "renderTime":
-			return tree, usageError{fmt.Errorf("--limit: unknown limit %q", name)}
-		case !hasValue:
-			return tree, usageError{fmt.Errorf("--limit %s: want %s=N", name, name)}
-		case isCount:
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n <= 0 {
-				return tree, fmt.Errorf("--limit %s: got %q, want a whole number above 0", name, value)
-			}
-			set(n)
-		default:
-			d, err := time.ParseDuration(value)
-			if err != nil || d <= 0 {
-				return tree, fmt.Errorf("--limit %s: got %q, want a duration such as 90s", name, value)
-			}
-			l.RenderTime = d
-		}
-	}
-	return tree, nil
 }
 
 // appName makes a release name of a folder's name: lower case, with every other

@@ -13,6 +13,7 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	environ        func() []string
 }
 
 // Exit codes, the same for all commands.
@@ -49,7 +50,8 @@ func rootCommand(env *environment) *cobra.Command {
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(renderCommand(env), verifyCommand(env), versionCommand(env))
+	root.AddCommand(
+		renderCommand(env), generateCommand(env), parametersCommand(env), serveCommand(env), verifyCommand(env), versionCommand(env))
 	for _, cmd := range root.Commands() {
 		args := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, given []string) error {

@@ -31,6 +31,27 @@ const renderExample = `  hallmark render examples/checkout
   hallmark render --param renderer=helm4 --param 'helm-parameters[replicas]=5' examples/checkout
   hallmark render --evidence checkout.json examples/checkout-kustomize/overlays/production`
 
+const generateHelp = `Render, gate and stamp the application in the working folder from what Argo CD says
+of it in the ARGOCD_* environment, as argocd-cmp-server runs it. On failure nothing
+is printed but the reason.
+
+The kernel bounds one variable of the environment at 128 KiB, and with it the
+application's parameters; hallmark serve has no such bound.`
+
+const generateExample = `  hallmark generate
+  ARGOCD_APP_NAME=checkout ARGOCD_APP_NAMESPACE=shop hallmark generate -o json`
+
+const serveHelp = `Answer Argo CD's repo-server as a config management plugin, on the socket
+<name>.sock in the plugins folder, until SIGTERM or SIGINT. The repository of each
+request is unpacked into memory, never to disk.
+
+Logs go to standard error. --http-address serves /metrics for Prometheus, /healthz
+and /readyz.`
+
+const serveExample = `  hallmark serve
+  hallmark serve --http-address :8087 --max-in-flight 8 --limit treeBytes=1073741824
+  hallmark serve --name hallmark --plugin-version v1 --discover marked`
+
 const verifyHelp = `Recompute the hashes of stamped manifests (default: standard input) and compare
 them with their stamps. Says ok, or names each object that changed.`
 
@@ -41,6 +62,24 @@ const versionHelp = `Print the versions of hallmark and of the renderers that ar
 
 const versionExample = `  hallmark version
   hallmark version -o json`
+
+const parametersHelp = `List the parameters of the application in the working folder as JSON, as
+argocd-cmp-server runs it for the form in Argo CD's UI: each with a title, a tooltip,
+its type and the value that counts where the Application gives none. The values of a
+chart and the images of a kustomization are among them.
+
+Where the sources cannot be read the list says nothing of them, and a warning says
+why.`
+
+const parametersExample = `  hallmark parameters
+  ARGOCD_APP_NAME=checkout hallmark parameters | jq '.[] | select(.name == "helm-parameters").map'`
+
+// describe is what printError prints, for an answer to Argo CD.
+func describe(err error) string {
+	var text strings.Builder
+	printError(&text, err)
+	return strings.TrimSuffix(text.String(), "\n")
+}
 
 // printError writes `hallmark: error: ...`, one line for each fault, then the
 // remedy where one is known. Argo CD shows the first line, so it stands alone.

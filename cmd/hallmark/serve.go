@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hallmark.dev/hallmark/plugin"
+	"hallmark.dev/hallmark/plugin/server"
+	"hallmark.dev/hallmark/plugin/stamp"
+)
+
+// serveFlags are the flags of `hallmark serve`.
+type serveFlags struct {
+	pluginsDir, name, version string
+	httpAddress               string
+	inFlight                  int
+	cacheBytes                int64
+	limits                    limitFlags
+	hashKey, discover         string
+	drainTimeout              time.Duration
+	logFormat, logLevel       string
+}
+
+// defaultPluginsDir is where Argo CD's own manifests mount the plugins volume.
+const defaultPluginsDir = "/home/argocd/cmp-server/plugins"
+
+func serveCommand(env *environment) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Answer Argo CD's repo-server as a plugin",
+		Long: serveHelp, Example: serveExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return env.serve(cmd.Context(), &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.pluginsDir, "plugins-dir", "", "`folder` of the socket (default: $ARGOCD_PLUGINSOCKFILEPATH, else "+defaultPluginsDir+")")
+	flags.StringVar(&f.name, "name", "hallmark", "`name` by which Applications choose the plugin")
+	flags.StringVar(&f.version, "plugin-version", "", "`version` that Applications give behind the name, as in hallmark-v1")
+	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:8087", "`address` of /metrics, /healthz and /readyz; empty for none")
+	flags.IntVar(&f.inFlight, "max-in-flight", 2*runtime.GOMAXPROCS(0), "the most requests that are worked on at once")
+	flags.Int64Var(&f.cacheBytes, "cache-bytes", 128<<20, "about how many `bytes` of memory the cache takes; 0 for no cache")
+	f.limits.register(cmd)
+	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
+	flags.StringVar(&f.discover, "discover", string(server.DiscoverNone), "`which` folders are taken for Applications that name no plugin: none, marked (with a hallmark.yaml) or all (those, charts and kustomizations); for each question repo-server sends the repository once more")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 20*time.Second, "how long requests may go on after a signal to stop")
+	flags.StringVar(&f.logFormat, "log-format", "json", "`format` of the log: json or text")
+	flags.StringVar(&f.logLevel, "log-level", "info", "the lowest `level` that is logged: debug, info, warn or error")
+	return cmd
+}
+
+func (env *environment) serve(ctx context.Context, f *serveFlags) error {
+	options, err := f.options(env.stderr)
+	if err != nil {
+		return err
+	}
+	listener, err := server.Listen(ctx, cmp.Or(f.pluginsDir, env.getenv("ARGOCD_PLUGINSOCKFILEPATH"), defaultPluginsDir), f.name, f.version)
+	if err != nil {
+		return err
+	}
+	s := server.New(*options)
+	stop, err := f.observe(ctx, s, options.Log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stop()
+	options.Log.Info("serving", "version", hallmarkVersion(), "socket", listener.Addr().String(), "maxInFlight", options.InFlight)
+	err = s.Serve(ctx, listener)
+	options.Log.Info("stopped")
+	return err
+}
+
+func (f *serveFlags) options(logTo io.Writer) (*server.Options, error) {
+	o := &server.Options{
+		Discover: server.Discovery(f.discover), InFlight: f.inFlight, DrainTimeout: f.drainTimeout,
+		Version: hallmarkVersion(), Cache: plugin.NewCache(f.cacheBytes),
+		Now: time.Now, NewID: rand.Text, Explain: describe,
+	}
+	switch o.Discover {
+	case server.DiscoverNone, server.DiscoverMarked, server.DiscoverAll:
+	default:
+		return nil, usageError{fmt.Errorf("--discover: got %q, want none, marked or all", f.discover)}
+	}
+	switch {
+	case f.inFlight < 1:
+		return nil, usageError{fmt.Errorf("--max-in-flight: got %d, want 1 or more", f.inFlight)}
+	case f.cacheBytes < 0:
+		return nil, usageError{fmt.Errorf("--cache-bytes: got %d, want 0 or more", f.cacheBytes)}
+	case f.drainTimeout < 0:
+		return nil, usageError{fmt.Errorf("--drain-timeout: got %s, want a duration such as 20s", f.drainTimeout)}
+	}
+	var err error
+	if o.Log, err = f.log(logTo); err != nil {
+		return nil, err
+	}
+	if o.TreeLimits, err = f.limits.set(&o.Limits); err != nil {
+		return nil, err
+	}
+	key, err := readKey(f.hashKey)
+	if err != nil {
+		return nil, err
+	}
+	// A key that is too short is told here, and not with each Application.
+	if _, err := stamp.Apply(nil, stamp.Provenance{}, stamp.Options{Key: key}); err != nil {
+		return nil, fmt.Errorf("--hash-key: %w", err)
+	}
+	o.HashKey = key
+	return o, nil
+}
+
+func (f *serveFlags) log(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, usageError{fmt.Errorf("--log-level: got %q, want debug, info, warn or error", f.logLevel)}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch f.logFormat {
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	}
+	return nil, usageError{fmt.Errorf("--log-format: got %q, want json or text", f.logFormat)}
+}
+
+// observe serves metrics and probes, also while the server drains.
+func (f *serveFlags) observe(ctx context.Context, s *server.Server, log *slog.Logger) (stop func(), err error) {
+	if f.httpAddress == "" {
+		return func() {}, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.httpAddress)
+	if err != nil {
+		return nil, fmt.Errorf("--http-address: %w", err)
+	}
+	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving metrics and probes", "error", err.Error())
+		}
+	}()
+	log.Info("serving metrics and probes", "address", listener.Addr().String())
+	return func() { _ = web.Close() }, nil
+}

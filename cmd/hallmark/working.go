@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hallmark.dev/hallmark/plugin"
+	"hallmark.dev/hallmark/plugin/source"
+)
+
+// workingFlags are those of the commands that argocd-cmp-server runs in the
+// folder of an application.
+type workingFlags struct {
+	root   string
+	limits limitFlags
+}
+
+func (f *workingFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.root, "root", "", "`folder` that paths may not leave (default: where argocd-cmp-server unpacked the repository, else what ARGOCD_APP_SOURCE_PATH leaves of the working folder)")
+	f.limits.register(cmd)
+}
+
+// working makes a request of the ARGOCD_* environment and the working folder.
+func (env *environment) working(f *workingFlags) (*plugin.Request, error) {
+	r, err := plugin.FromEnviron(env.environ())
+	if err != nil {
+		return nil, err
+	}
+	treeLimits, err := f.limits.set(&r.Limits)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := folder(".")
+	if err != nil {
+		return nil, err
+	}
+	root, err := env.workingRoot(f.root, dir, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := within(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	part := plugin.PartOfRepository(r.Path, sent)
+	tree, err := source.Dir(root, treeLimits)
+	if err != nil {
+		return nil, err
+	}
+	r.Tree, r.Path = tree.Below(part), filepath.ToSlash(filepath.Join(part, sent))
+	r.Version = hallmarkVersion()
+	return r, nil
+}
+
+// workingRoot is the folder that was unpacked for an application in dir. That of
+// argocd-cmp-server is a folder with a random name below its work folder
+// (GetCMPWorkDir in Argo CD's common); it may hold a part of the repository only.
+func (env *environment) workingRoot(flag, dir, sourcePath string) (string, error) {
+	if flag != "" {
+		return folder(flag)
+	}
+	base := env.getenv("ARGOCD_CMP_WORKDIR")
+	if base == "" {
+		base = os.TempDir()
+	}
+	if base, err := folder(filepath.Join(base, "_cmp_server")); err == nil {
+		if rel, err := filepath.Rel(base, dir); err == nil && rel != "." && filepath.IsLocal(rel) {
+			first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+			return filepath.Join(base, first), nil
+		}
+	}
+	if root, found := strings.CutSuffix(dir, filepath.Join("/", filepath.FromSlash(sourcePath))); found && root != "" {
+		return root, nil
+	}
+	return dir, nil
+}
