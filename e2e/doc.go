@@ -1,0 +1,54 @@
+// Package e2e proves hallmark in a real Argo CD. The tests are a module of their
+// own and know only programs: etcd, kube-apiserver, kube-controller-manager,
+// redis-server, Argo CD 2.14 and 3.2, and the hallmark that was built.
+//
+//	make e2e                                        # builds what is missing, runs all
+//	go test . -v                                    # in this folder, with the programs in ../bin
+//	go test . -run 'TestArgoCD/3.2/unrelated-commit'
+//	go test . -bin DIR                              # programs in another folder
+//
+// Beside the programs it takes Linux, git, sh, the go command and redis-server.
+// A test whose programs are missing is skipped, or fails where the variable CI
+// is set. Everything runs on loopback, in temporary folders, and ends with the
+// test, also with one that is killed.
+//
+// Each release gets one cluster and one Argo CD, with argocd-cm as hallmark
+// ships it. Each scenario has repositories, namespaces and Applications of its
+// own, and those that stop or replace a sidecar a sidecar of their own, so that
+// all of them run at the same time.
+//
+// # What is proven
+//
+//   - forms: examples/checkout by Helm 3, Helm 4, Kustomize and as plain files
+//     becomes Synced. What is in the cluster, hooks included, carries the five
+//     annotations, and they are those that `hallmark render` prints for the same
+//     commit. `hallmark verify` accepts what was applied.
+//   - native: an Application moves from native Helm, Kustomize and directory
+//     sources to the plugin and keeps every byte of its objects but the stamps.
+//   - unrelated-commit: the Application stays Synced at the new revision, no sync
+//     starts, no hook runs again, and the sidecar's log has the new revision,
+//     answered from memory.
+//   - one-value: exactly the object that changed is OutOfSync; after the sync
+//     each object has the new render hash and revision.
+//   - upgrade, renderer-change: with another version of the renderer, or another
+//     renderer, that gives the same objects, Applications stay Synced and no
+//     hook runs again.
+//   - refused: a render error, an empty render and a chart that is not
+//     deterministic are a ComparisonError with hallmark's own first line, and
+//     nothing in the cluster is touched although pruning and self-healing are on.
+//   - killed: a sidecar that dies in the middle of a render and comes back.
+//   - fleet: 40 Applications that are refreshed at once.
+//   - large-repository, large-parameter: 100 MB of which 1 MB is needed, in
+//     bounded memory; a parameter that no environment variable could hold.
+//   - exec: argocd-cmp-server with the plugin.yaml that is shipped gives what
+//     `hallmark serve` gives, byte for byte.
+//
+// What was applied is read from the annotation in which Argo CD keeps it: the
+// live object itself has defaults of the API server in it, which no renderer
+// has seen.
+//
+// # What is not
+//
+// No node runs, so no container does: the harness reports what nodes would (see
+// package cluster).
+package e2e
