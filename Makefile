@@ -31,7 +31,7 @@ bench: tools build ; go test ./internal/bench -run '^$$' -bench . -benchtime 1x 
 bench-argocd: tools argocd2 build ; go -C e2e run ./bench
 e2e: tools e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
 goldens: tools ; go test $(GOLDENS) -update
-fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) || exit 1; done
+fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 tools: helm3 helm4 kustomize
 helm3: ; go -C tools/helm3 build -trimpath -ldflags '-s -w -X $(H3)/internal/version.version=$(H3VERSION) $(KUBE3)' -o ../../bin/helm3 $(H3)/cmd/helm
 helm4: ; go -C tools/helm4 build -trimpath -ldflags '-s -w -X $(H4)/internal/version.version=$(H4VERSION)' -o ../../bin/helm4 $(H4)/cmd/helm

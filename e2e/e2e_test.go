@@ -54,6 +54,7 @@ var scenarios = []scenario{
 	{"killed", killed},
 	{"forms", forms},
 	{"native", native},
+	{"unplaced", unplaced},
 	{"unrelated-commit", unrelatedCommit},
 	{"one-value", oneValue},
 	{"renderer-change", rendererChange},

@@ -69,6 +69,37 @@ func forms(t *testing.T, e *env) {
 	}
 }
 
+// unplaced deploys a chart whose objects name no namespace: Argo CD writes the
+// destination's into them, and they verify all the same.
+func unplaced(t *testing.T, e *env) {
+	repo := argocd.NewRepository(t)
+	repo.Write(t, "app/Chart.yaml", "apiVersion: v2\nname: unplaced\nversion: 1.0.0\n")
+	repo.Write(t, "app/templates/all.yaml", `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {a: b}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {user: demo}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: before, annotations: {helm.sh/hook: pre-install}}
+`)
+	revision := repo.Commit(t, "no namespaces")
+	live := e.Applied(t, e.deploy(t, "unplaced", "unplaced", use(repo, "app", plugin), argocd.AutoSync(), revision))
+	for _, l := range live {
+		if got := field(l.Manifest, "metadata", "namespace"); got != "unplaced" {
+			t.Errorf("%s was applied with namespace %v", l, got)
+		}
+	}
+	if out, stderr, err := e.hallmark(asList(t, live), "verify"); err != nil || !strings.HasPrefix(out, "ok: 3 objects") {
+		t.Errorf("hallmark verify: %v: %s%s", err, out, stderr)
+	}
+}
+
 // asList is the applied manifests as one List.
 func asList(t *testing.T, live []argocd.Live) []byte {
 	t.Helper()

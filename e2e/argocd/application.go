@@ -391,16 +391,13 @@ func (a *ArgoCD) Applied(t testing.TB, app *Application) []Live {
 	return out
 }
 
-// hookFinalizer is what the controller of Argo CD 3 adds to hooks that it applies.
-const hookFinalizer = "argocd.argoproj.io/hook-finalizer"
-
 // Live is an object in the cluster.
 type Live struct {
 	Resource
 	Metadata Metadata
 	// Manifest is what was applied, by the annotation that kubectl and Argo CD
-	// leave: the object as repo-server gave it, without what the API server and
-	// controllers add, Argo CD's own among them.
+	// leave: the object as repo-server gave it, with what Argo CD adds to it and
+	// without what the API server and other controllers do.
 	Manifest cluster.Object
 }
 
@@ -418,11 +415,6 @@ func (a *ArgoCD) Live(t testing.TB, r Resource) Live {
 	live := Live{Resource: r, Metadata: object.Metadata}
 	if err := json.Unmarshal([]byte(live.Metadata.Annotations[lastApplied]), &live.Manifest); err != nil {
 		t.Fatalf("%s: annotation %s: %v", r, lastApplied, err)
-	}
-	if meta, ok := live.Manifest["metadata"].(cluster.Object); ok {
-		if f, ok := meta["finalizers"].([]any); ok && len(f) == 1 && f[0] == hookFinalizer {
-			delete(meta, "finalizers")
-		}
 	}
 	return live
 }

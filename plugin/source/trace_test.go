@@ -463,7 +463,7 @@ func use(v *source.View, seed uint64) string {
 func BenchmarkView(b *testing.B) {
 	files := map[string]string{}
 	for i := range 100 {
-		files[fmt.Sprintf("chart/templates/t%03d.yaml", i)] = random(byte(i), 45_000)
+		files[fmt.Sprintf("chart/templates/t%03d.yaml", i)] = random(i, 45_000)
 	}
 	tree, other := source.Memory(files), source.Memory(files)
 	render := func() *source.View {

@@ -175,6 +175,28 @@ func TestTracking(t *testing.T) {
 	}
 }
 
+// TestHookFinalizer plays what Argo CD 3 does to a hook.
+func TestHookFinalizer(t *testing.T) {
+	t.Parallel()
+	hash := func(finalizers string) string {
+		return hashOf(t, decode(t, `{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "n"`+finalizers+`}}`), Options{})
+	}
+	const own, argo = `"example.com/own"`, `"argocd.argoproj.io/hook-finalizer"`
+	for _, pair := range [][2]string{
+		{``, `, "finalizers": [` + argo + `]`},
+		{`, "finalizers": []`, `, "finalizers": [` + argo + `]`},
+		{`, "finalizers": null`, ``},
+		{`, "finalizers": [` + own + `]`, `, "finalizers": [` + own + `, ` + argo + `]`},
+	} {
+		if hash(pair[0]) != hash(pair[1]) {
+			t.Errorf("%q and %q have different hashes", pair[0], pair[1])
+		}
+	}
+	if hash(``) == hash(`, "finalizers": [`+own+`]`) {
+		t.Error("a finalizer of another writer does not count")
+	}
+}
+
 func TestIgnore(t *testing.T) {
 	t.Parallel()
 	id := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}

@@ -99,9 +99,27 @@ func withoutTracking(value map[string]any) (map[string]any, error) {
 	if isMap || meta["labels"] == nil {
 		set(meta, "labels", without(labels, func(name string) bool { return name == labelInstance }))
 	}
+	withoutHookFinalizer(meta)
 	value = maps.Clone(value)
 	set(value, "metadata", meta)
 	return value, nil
+}
+
+// withoutHookFinalizer changes the map meta, but nothing below it.
+func withoutHookFinalizer(meta map[string]any) {
+	field, ok := meta["finalizers"]
+	list, isList := field.([]any)
+	switch {
+	case !ok || !isList && field != nil:
+		return
+	case slices.Contains(list, any(finalizerHook)):
+		list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == any(finalizerHook) })
+	}
+	if len(list) == 0 {
+		delete(meta, "finalizers")
+		return
+	}
+	meta["finalizers"] = list
 }
 
 // without returns m without the entries that drop picks, and m itself where it

@@ -30,12 +30,13 @@
 //
 //  2. The five annotations above, argocd.argoproj.io/tracking-id and
 //     argocd.argoproj.io/installation-id are removed from
-//     metadata.annotations, and app.kubernetes.io/instance from
-//     metadata.labels. Argo CD writes the last three into what a renderer
-//     returned; nothing inside a pod template is touched.
+//     metadata.annotations, app.kubernetes.io/instance from metadata.labels, and
+//     argocd.argoproj.io/hook-finalizer from metadata.finalizers. Argo CD writes
+//     the last four into what a renderer returned; nothing inside a pod template
+//     is touched.
 //
-//  3. metadata.annotations and metadata.labels are left out where they are null
-//     or an empty map, and then metadata itself likewise.
+//  3. metadata.annotations, metadata.labels and metadata.finalizers are left out
+//     where they are null or empty, and then metadata itself likewise.
 //
 //  4. In a core Secret (apiVersion v1, kind Secret) each value under data and
 //     stringData is replaced: without a key by null, so that only the names
@@ -49,6 +50,11 @@
 //
 // Place and name are part of the HMAC, so that equal values in two Secrets, or
 // in two entries of one, do not show as equal to whoever reads the hashes.
+//
+// An object that names no namespace is hashed without one, and Argo CD writes the
+// destination's into it when it applies it. Whoever recomputes the hash of a live
+// object removes metadata.namespace where the hash does not match otherwise; so
+// does [Verify].
 //
 // RFC 8785 reads every number as an IEEE 754 double: 1 and 1.0 are one number,
 // and so are two integers beyond 2^53 that round to the same double.
@@ -81,7 +87,9 @@
 //	    "hallmark.dev/renderer", "argocd.argoproj.io/tracking-id",
 //	    "argocd.argoproj.io/installation-id"])
 //	  | (.labels | objects) |= del(.["app.kubernetes.io/instance"])
-//	  | unset(.annotations) | unset(.labels))
+//	  | (.finalizers | arrays) |= map(select(. != "argocd.argoproj.io/hook-finalizer"))
+//	  | unset(.annotations) | unset(.labels)
+//	  | if .finalizers == [] then del(.finalizers) else unset(.finalizers) end)
 //	| unset(.metadata)
 //	| if .apiVersion == "v1" and .kind == "Secret" then
 //	    (.data, .stringData | values) |=
@@ -136,11 +144,13 @@ const (
 )
 
 // What Argo CD writes into the objects that a renderer returned: see
-// SetAppInstance in its util/argo/resource_tracking.go.
+// SetAppInstance in its util/argo/resource_tracking.go and, since 3.0, pkg/sync/hook
+// in gitops-engine.
 const (
 	annotationTracking     = "argocd.argoproj.io/tracking-id"
 	annotationInstallation = "argocd.argoproj.io/installation-id"
 	labelInstance          = "app.kubernetes.io/instance"
+	finalizerHook          = "argocd.argoproj.io/hook-finalizer"
 )
 
 // isStamp reports whether an annotation is hallmark's own.

@@ -51,6 +51,9 @@ func TestRecipe(t *testing.T) {
 		`{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bare", "labels": {"app.kubernetes.io/instance": "x"}, "annotations": {}}}`,
 		`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "hook-"}, "spec": {"n": 1}}`,
 		`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "hook-"}, "spec": {"n": 2}}`,
+		`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "held", "finalizers": ["argocd.argoproj.io/hook-finalizer"]}}`,
+		`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "both", "finalizers": ["a.io/f", "argocd.argoproj.io/hook-finalizer"]}}`,
+		`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "none", "finalizers": null}}`,
 		`{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "system:a b"}}`,
 		`{"apiVersion": "a.io/v1", "kind": "Odd", "metadata": {"name": "n"}, "spec": {
 			"numbers": [0, -1, 9007199254740992, -9007199254740992, 0.5, 1234.5678, 0.001, 123456789.012345],

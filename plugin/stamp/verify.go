@@ -2,6 +2,7 @@ package stamp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"hallmark.dev/hallmark/internal/object"
@@ -62,10 +63,16 @@ func (r Report) OK() bool { return len(r.Findings) == 0 }
 // may count as one missing and one added besides, because the render hash
 // depends on the order of names.
 //
+// An object that was rendered without a namespace matches with one as well: Argo
+// CD writes the destination's into it when it applies it.
+//
 // An error means that the objects cannot be hashed; see [Apply].
 func Verify(objs []object.Object, opts Options) (Report, error) {
 	hashes, err := objectHashes(objs, opts)
 	if err != nil {
+		return Report{}, err
+	}
+	if objs, hashes, err = asRendered(objs, hashes, opts); err != nil {
 		return Report{}, err
 	}
 	report := Report{RenderHash: setHash(objs, hashes), Objects: len(objs)}
@@ -101,6 +108,39 @@ func Verify(objs []object.Object, opts Options) (Report, error) {
 			AnnotationRenderHash, set.render, set.stamped, set.sum)
 	}
 	return report, nil
+}
+
+// asRendered takes the namespace out of objects that match their stamp without
+// it: Argo CD has filled it in.
+func asRendered(objs []object.Object, hashes []string, opts Options) ([]object.Object, []string, error) {
+	var at []int
+	var bare []object.Object
+	for i, o := range objs {
+		if s := readStamp(o); s.fault == "" && s.object != hashes[i] && o.ID().Namespace != "" {
+			at, bare = append(at, i), append(bare, withoutNamespace(o))
+		}
+	}
+	if len(at) == 0 {
+		return objs, hashes, nil
+	}
+	again, err := objectHashes(bare, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	objs, hashes = slices.Clone(objs), slices.Clone(hashes)
+	for n, i := range at {
+		if again[n] == readStamp(objs[i]).object {
+			objs[i], hashes[i] = bare[n], again[n]
+		}
+	}
+	return objs, hashes, nil
+}
+
+func withoutNamespace(o object.Object) object.Object {
+	meta, _ := o.Value["metadata"].(map[string]any)
+	o.Value, o.Memo = maps.Clone(o.Value), nil
+	o.Value["metadata"] = without(meta, func(name string) bool { return name == "namespace" })
+	return o
 }
 
 // A stampRead is what one object's annotations say.

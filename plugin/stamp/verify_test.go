@@ -179,3 +179,36 @@ func TestVerifyNeedsTheOptionsOfApply(t *testing.T) {
 		t.Error("a short key was accepted")
 	}
 }
+
+// Argo CD writes the destination's namespace into objects that name none before
+// it applies them, Secrets with keyed values included, and sorting by namespace
+// changes with it.
+func TestVerifyFilledNamespace(t *testing.T) {
+	t.Parallel()
+	opts := Options{Key: Key("0123456789abcdef")}
+	set := apply(t, objects(t,
+		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y"}}`,
+		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "m"}}`,
+		`{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}, "stringData": {"x": "y"}}`,
+	), opts).Objects
+	fill := func(i int) {
+		meta := set[i].Value["metadata"].(map[string]any)
+		meta["namespace"] = "shop"
+	}
+	fill(0)
+	fill(2)
+	report, err := Verify(set, opts)
+	if err != nil || !report.OK() || report.RenderHash != report.Recorded {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	replace(set[0].Value, Path{"data", "x"}, "z")
+	if report, err = Verify(set, opts); err != nil || report.OK() || report.Findings[0].Reason != Changed {
+		t.Errorf("a changed object: got %+v, %v", report, err)
+	}
+	// A namespace that was rendered counts.
+	set[0].Value["data"] = map[string]any{"x": "y"}
+	fill(1)
+	if report, err = Verify(set, opts); err != nil || report.OK() {
+		t.Errorf("another namespace: got %+v, %v", report, err)
+	}
+}

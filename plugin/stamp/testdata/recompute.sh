@@ -7,7 +7,9 @@ def unset(f): if f == null or f == {} then del(f) else . end;
     "hallmark.dev/renderer", "argocd.argoproj.io/tracking-id",
     "argocd.argoproj.io/installation-id"])
   | (.labels | objects) |= del(.["app.kubernetes.io/instance"])
-  | unset(.annotations) | unset(.labels))
+  | (.finalizers | arrays) |= map(select(. != "argocd.argoproj.io/hook-finalizer"))
+  | unset(.annotations) | unset(.labels)
+  | if .finalizers == [] then del(.finalizers) else unset(.finalizers) end)
 | unset(.metadata)
 | if .apiVersion == "v1" and .kind == "Secret" then
     (.data, .stringData | values) |=
