@@ -115,6 +115,10 @@ var applications = map[string]application{
 		"app/kustomization.yaml": "resources: [../base]\nnamePrefix: x-\n", "base/kustomization.yaml": "resources: [a.yaml]\n",
 		"base/a.yaml": configMap, "other/README.md": "one\n",
 	}},
+	"kustomization with a chart": {repository: repository{
+		"app/kustomization.yaml":    "helmCharts: [{name: web, releaseName: web}]\n",
+		"app/charts/web/Chart.yaml": chartYAML, "app/charts/web/templates/a.yaml": configMap, "app/charts/web/values.yaml": "a: b\n", "other/README.md": "one\n",
+	}},
 	"plain": {repository: repository{"app/a.yaml": configMap, "app/sub/b.yaml": configMap, "other/README.md": "one\n"}},
 }
 
@@ -127,8 +131,11 @@ func TestCacheHit(t *testing.T) {
 			t.Parallel()
 			c := NewCache(1 << 20)
 			first, err := both(t, c, app, "1111111111")
-			if err != nil || first.Cached {
-				t.Fatalf("got cached %t, error %v from the first render", first.Cached, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first.Cached {
+				t.Fatal("the first answer is from memory")
 			}
 			app.repository = app.with(repository{"other/README.md": "two\n", "other/new.yaml": "x", "NEW": "x"})
 			second, err := both(t, c, app, "2222222222")
@@ -204,6 +211,9 @@ func TestCacheMiss(t *testing.T) {
 		{app: "kustomization", name: "a file of the base", change: files(repository{"base/a.yaml": another})},
 		{app: "kustomization", name: "the base", change: files(repository{"base/kustomization.yaml": "resources: [a.yaml]\nnameSuffix: -y\n"})},
 		{app: "kustomization", name: "a base under another name", change: files(repository{"base/kustomization.yaml": "", "base/Kustomization": "resources: [a.yaml]\nnameSuffix: -y\n"})},
+		{app: "kustomization with a chart", name: "a template", change: files(repository{"app/charts/web/templates/b.yaml": another})},
+		{app: "kustomization with a chart", name: "values", change: files(repository{"app/charts/web/values.yaml": "a: c\n"}), same: true},
+		{app: "kustomization with a chart", name: "another engine", change: withParameters(`[{"name":"kustomize-helm","string":"helm4"}]`), same: true},
 		{app: "plain", name: "a file", change: files(repository{"app/a.yaml": another})},
 		{app: "plain", name: "a new file", change: files(repository{"app/b.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"another"}}`})},
 		{app: "plain", name: "a chart beside it", change: files(repository{"app/Chart.yaml": chartYAML, "app/templates/a.yaml": another})},
@@ -280,6 +290,27 @@ func TestCacheAndVariables(t *testing.T) {
 	app.entries = append(app.entries, "ARGOCD_ENV_OTHER=x", "ARGOCD_ENV_TIER=silver")
 	if answer, err := both(t, c, app, "1"); err != nil || answer.Cached || !strings.Contains(answer.Manifests[0]+answer.Manifests[1], "silver") {
 		t.Errorf("got %v, error %v, want a render with the new value", answer, err)
+	}
+}
+
+// The hashes of one key are not those of another.
+func TestCacheAndKeys(t *testing.T) {
+	t.Parallel()
+	c := NewCache(1 << 20)
+	seen := map[string]bool{}
+	for _, key := range []string{"", "0123456789abcdef", "fedcba9876543210"} {
+		app := application{repository: repository{"app/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"}}
+		if key != "" {
+			app.change = func(r *Request) { r.HashKey = []byte(key) }
+		}
+		answer, err := both(t, c, app, "1111111111")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Cached || seen[answer.RenderHash] {
+			t.Errorf("key %q: got cached %t, %s", key, answer.Cached, answer.RenderHash)
+		}
+		seen[answer.RenderHash] = true
 	}
 }
 

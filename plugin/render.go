@@ -97,15 +97,10 @@ func within[T any](ctx context.Context, r *Request, render func(context.Context)
 	}
 	done := make(chan answer, 1)
 	go func() {
+		value, err := guarded(func() (T, error) { return render(ctx) })
 		if r.Ended != nil {
-			defer r.Ended()
+			r.Ended() // before the answer, or it would look as if work outlasted it
 		}
-		defer func() {
-			if recover() != nil {
-				done <- answer{err: ErrPanic}
-			}
-		}()
-		value, err := render(ctx)
 		done <- answer{value, err}
 	}()
 	var none T
@@ -118,6 +113,17 @@ func within[T any](ctx context.Context, r *Request, render func(context.Context)
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}
+}
+
+// guarded is the edge at which a panic becomes an error.
+func guarded[T any](work func() (T, error)) (value T, err error) {
+	defer func() {
+		if recover() != nil {
+			var none T
+			value, err = none, ErrPanic
+		}
+	}()
+	return work()
 }
 
 // ErrPanic stands for a panic outside of the engines, which have their own

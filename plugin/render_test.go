@@ -310,8 +310,9 @@ func TestVariablesInValueFiles(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"app/Chart.yaml": chartYAML, "app/templates/a.yaml": configMap, "app/web.yaml": "", "app/web-values.yaml": "", "app/shop/web.yaml": "",
+		"web.yaml": "",
 	}
-	for _, name := range []string{"$ARGOCD_APP_NAME.yaml", "$ARGOCD_APP_NAME-values.yaml", "${ARGOCD_APP_NAME}.yaml", "$ARGOCD_APP_NAMESPACE/$ARGOCD_APP_NAME.yaml"} {
+	for _, name := range []string{"$ARGOCD_APP_NAME.yaml", "$ARGOCD_APP_NAME-values.yaml", "${ARGOCD_APP_NAME}.yaml", "$ARGOCD_APP_NAMESPACE/$ARGOCD_APP_NAME.yaml", "$ARGOCD_ENV_EMPTY/web.yaml"} {
 		if _, err := Render(context.Background(), memory(files).with(t, "value-files[]="+name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -135,7 +135,9 @@ func refuseOtherSource(raw string, env map[string]string) error {
 	if end := strings.IndexFunc(name, func(r rune) bool { return !isNameRune(r) }); end >= 0 {
 		variable = name[:end]
 	}
-	if _, known := env[variable]; known {
+	// Argo CD's own variables and those of the Application are variables even
+	// where they are empty: argocd-cmp-server leaves empty ones out.
+	if _, known := env[variable]; known || strings.HasPrefix(variable, "ARGOCD_") {
 		return nil
 	}
 	return diag.WithHint(

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -41,7 +42,7 @@ func (env *environment) working(f *workingFlags) (*plugin.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, err := within(root, dir)
+	sent, err := sentFolder(root, dir, r.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,4 +77,17 @@ func (env *environment) workingRoot(flag, dir, sourcePath string) (string, error
 		return root, nil
 	}
 	return dir, nil
+}
+
+// sentFolder is the path of the folder dir in what was unpacked. The Application
+// can name it through a link, and a process is told the folder that this leads to;
+// the render, and its inputs hash, are of the path that was named.
+func sentFolder(root, dir, sourcePath string) (string, error) {
+	for named := strings.Trim(path.Clean("/"+sourcePath), "/"); named != ""; {
+		if resolved, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(named))); err == nil && resolved == dir {
+			return named, nil
+		}
+		_, named, _ = strings.Cut(named, "/") // only a part of the repository was sent
+	}
+	return within(root, dir)
 }

@@ -40,6 +40,6 @@ func serveFloor(t testing.TB, plugins, name string, manifests []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go server.Serve(listener)
+	go func() { _ = server.Serve(listener) }() // until Stop
 	t.Cleanup(server.Stop)
 }

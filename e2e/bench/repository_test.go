@@ -38,12 +38,12 @@ func largeRepository(t testing.TB) *argocd.Repository {
 		r.Write(t, fmt.Sprintf("%s/crds/widgets%d.yaml", large, n), w.crd(n))
 	}
 	for n := range others {
-		r.Write(t, fmt.Sprintf("apps/other%d/config.yaml", n), w.config(n, 40<<10))
+		r.Write(t, fmt.Sprintf("apps/other%d/deployments.yaml", n), w.manifests(40<<10))
 	}
 	return r
 }
 
-// words make prose that compresses about as well as real prose does.
+// words make text that compresses about as well as that of real repositories.
 type words struct{ *rand.Rand }
 
 var vocabulary = strings.Fields(`a about above additional all allowed an and annotation any are as at be because been
@@ -132,12 +132,44 @@ spec:
 	return b.String()
 }
 
-// config is a ConfigMap of about size bytes.
-func (w words) config(n, size int) string {
+// manifests are Deployments of about size bytes.
+func (w words) manifests(size int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other%d\ndata:\n", n)
-	for line := 0; b.Len() < size; line++ {
-		fmt.Fprintf(&b, "  line%d: %s\n", line, w.sentence(12))
+	for b.Len() < size {
+		name := strings.ReplaceAll(w.sentence(2), " ", "-")
+		fmt.Fprintf(&b, `---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: %[1]s
+  annotations:
+    example.com/description: %[2]s.
+spec:
+  replicas: %[3]d
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: %[1]s
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: %[1]s
+    spec:
+      securityContext:
+        runAsNonRoot: true
+      containers:
+      - name: main
+        image: registry.example.com/shop/%[1]s:v1.%[3]d.%[4]d
+        args: [--%[5]s=%[4]d]
+        ports:
+        - name: http
+          containerPort: 8080
+        resources:
+          requests:
+            cpu: %[4]dm
+            memory: 128Mi
+          limits:
+            memory: 256Mi
+`, name, w.sentence(12), 1+w.IntN(9), 10*w.IntN(99), w.sentence(1))
 	}
 	return b.String()
 }

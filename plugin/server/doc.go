@@ -13,8 +13,8 @@
 // before Argo CD's deadline, so that a user reads a reason instead of "context
 // deadline exceeded". The slot stays taken for as long as something works on the
 // request: an engine that never ends cannot be stopped from outside. When such
-// renders hold every slot, the server says that it is not alive, and kubelet
-// starts another.
+// renders hold every slot, or the socket is gone, the server says that it is not
+// alive, and kubelet starts another.
 //
 // repo-server reports an error of its own if a plugin answers while it still
 // sends (util/cmp/stream.go, sendFile), and drops the plugin's. So the rest of a

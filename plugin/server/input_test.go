@@ -101,7 +101,7 @@ func tgz(tb testing.TB, entries ...entry) []byte {
 }
 
 // bomb is an archive of a file with size zeros, or with a header that claims so.
-func bomb(tb testing.TB, size int64, real bool) []byte {
+func bomb(tb testing.TB, size int64, complete bool) []byte {
 	tb.Helper()
 	var packed bytes.Buffer
 	gz := gzip.NewWriter(&packed)
@@ -109,7 +109,7 @@ func bomb(tb testing.TB, size int64, real bool) []byte {
 	if err := tw.WriteHeader(&tar.Header{Name: "app/bomb", Typeflag: tar.TypeReg, Mode: 0o644, Size: size}); err != nil {
 		tb.Fatal(err)
 	}
-	if real {
+	if complete {
 		zeros := make([]byte, 1<<20)
 		for range size / int64(len(zeros)) {
 			if _, err := tw.Write(zeros); err != nil {
@@ -234,7 +234,7 @@ func badStreams(t *testing.T) map[string]struct {
 
 // Whatever a client sends, it gets a reason, nothing is written to disk, nothing
 // stays behind and the next request is served.
-func TestBadStreams(t *testing.T) { //nolint:paralleltest // it counts goroutines, and looks at the folders of the process
+func TestBadStreams(t *testing.T) { // not parallel: it counts goroutines, and looks at the folders of the process
 	r := start(t, func(o *Options) { o.Discover = DiscoverAll })
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
@@ -246,6 +246,8 @@ func TestBadStreams(t *testing.T) { //nolint:paralleltest // it counts goroutine
 		}
 	}
 	next()
+	free := func() bool { return len(r.slots) == 0 }
+	eventually(t, "the slot is free", free)
 	goroutines := runtime.NumGoroutine()
 	bad := badStreams(t)
 	for method := range methods {
@@ -265,9 +267,7 @@ func TestBadStreams(t *testing.T) { //nolint:paralleltest // it counts goroutine
 		t.Errorf("got %v, %v in the folder, want nothing", entries, err)
 	}
 	eventually(t, "no goroutine more than before", func() bool { return runtime.NumGoroutine() <= goroutines })
-	if got := len(r.slots); got != 0 {
-		t.Errorf("got %d slots taken, want none", got)
-	}
+	eventually(t, "the slots are free", free)
 }
 
 // What is wrong with an application is told by the method that needs it.
@@ -340,13 +340,12 @@ func TestInvalidUTF8(t *testing.T) {
 // repo-server drops the reason if it cannot send all of a repository, so a
 // refused one is read to its end. This one is larger than what the
 // transport buffers, and refused at its first entry.
-func TestRefusedRepositoryIsReadToItsEnd(t *testing.T) { //nolint:paralleltest // the size of chunks is a variable of the process
+func TestRefusedRepositoryIsReadToItsEnd(t *testing.T) { // not parallel: the size of chunks is a variable of the process
 	t.Setenv("ARGOCD_CMP_CHUNK_SIZE", "1024")
 	r := start(t, func(o *Options) { o.TreeLimits = plugin.TreeLimits{FileBytes: 1 << 10} })
 	noise := make([]byte, 6<<20)
-	random := rand.New(rand.NewChaCha8([32]byte{})) //nolint:gosec // noise
-	for i := range noise {
-		noise[i] = byte(random.Uint32())
+	if _, err := rand.NewChaCha8([32]byte{}).Read(noise); err != nil {
+		t.Fatal(err)
 	}
 	root := checkout(t, map[string]string{"a": strings.Repeat("#", 2<<10), "app/a.yaml": configMap("web", "b"), "z": string(noise)})
 	_, err := r.generate(t.Context(), root, env())
@@ -395,9 +394,7 @@ func TestCancelledStream(t *testing.T) {
 	if _, err := r.exchange(t.Context(), methodGenerate, whole(ok)...); err != nil {
 		t.Error(err)
 	}
-	if got := strings.Count(r.logged(), `"outcome":"canceled"`); got != len(methods) {
-		t.Errorf("got %d cancelled requests in the log, want %d:\n%s", got, len(methods), r.logged())
-	}
+	eventually(t, "all of them are in the log", func() bool { return strings.Count(r.logged(), `"outcome":"canceled"`) == len(methods) })
 }
 
 // What the transport refuses is a fault of the stream, and says so.
@@ -408,5 +405,19 @@ func TestRefusedMessage(t *testing.T) {
 	err := (&service{s}).GenerateManifest(stream)
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "larger than max") {
 		t.Errorf("got error %v, want %s", err, codes.InvalidArgument)
+	}
+}
+
+// An answer that Argo CD would not take is refused here, where the size can be
+// told.
+func TestAnswerIsTooLarge(t *testing.T) { // not parallel: the bound is a variable of Argo CD's package
+	was := apiclient.MaxGRPCMessageSize
+	t.Cleanup(func() { apiclient.MaxGRPCMessageSize = was })
+	apiclient.MaxGRPCMessageSize = 2000
+	r := start(t, nil)
+	archive := tgz(t, regular("app/a.yaml", configMap("web", strings.Repeat("b", 4000))))
+	_, err := r.exchange(t.Context(), methodGenerate, whole(archive)...)
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "more than the 2000 that Argo CD takes from a plugin") {
+		t.Errorf("got error %v, want %s", err, codes.FailedPrecondition)
 	}
 }

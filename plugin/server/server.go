@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -67,8 +68,9 @@ type Server struct {
 
 	slots chan struct{} // one entry for each request that is worked on
 	// stuck counts requests that are answered and still worked on.
-	stuck atomic.Int64
-	ready atomic.Bool
+	stuck  atomic.Int64
+	ready  atomic.Bool
+	socket atomic.Pointer[string] // the file that is served on, once it is
 }
 
 // window is how much of a stream the transport takes before a request reads it.
@@ -110,6 +112,9 @@ func New(o Options) *Server {
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.grpc.Serve(listener) }()
+	if address, isUnix := listener.Addr().(*net.UnixAddr); isUnix {
+		s.socket.Store(&address.Name)
+	}
 	s.setReady(true)
 	defer s.setReady(false)
 	select {
@@ -147,6 +152,12 @@ func (s *Server) setReady(ready bool) {
 func (s *Server) alive() error {
 	if stuck := s.stuck.Load(); stuck >= int64(cap(s.slots)) {
 		return fmt.Errorf("all %d slots are held by renders whose time is over and that do not end", cap(s.slots))
+	}
+	// repo-server finds a plugin by its socket, which another process can remove.
+	if socket := s.socket.Load(); socket != nil && s.ready.Load() {
+		if _, err := os.Lstat(*socket); err != nil {
+			return fmt.Errorf("the socket is gone: %w", err)
+		}
 	}
 	return nil
 }

@@ -138,9 +138,6 @@ func TestSlotIsHeldByWork(t *testing.T) {
 		if status.Code(err) != tt.code || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got error %v, want %s with %q", tt.name, err, tt.code, tt.want)
 		}
-		if tt.code == codes.DeadlineExceeded && ctx.Err() != nil {
-			t.Logf("%s: the answer came when the time was over", tt.name)
-		}
 		if slots, stuck := len(s.slots), s.stuck.Load(); slots != 1 || stuck != 1 {
 			t.Errorf("%s: got %d slots taken, %d stuck, want 1 and 1", tt.name, slots, stuck)
 		}
@@ -229,21 +226,32 @@ func TestDeadlineOverTheSocket(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil)
 	for method, open := range methods {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		stream, answer, err := open(ctx, r.client)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range whole(good(t))[:2] {
-			if err := stream.Send(m); err != nil {
-				t.Fatal(err)
+		late := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			stream, answer, err := open(ctx, r.client)
+			if err != nil {
+				return err
 			}
+			for _, m := range whole(good(t))[:2] {
+				if err := stream.Send(m); err != nil {
+					return err
+				}
+			}
+			return stream.RecvMsg(answer)
 		}
-		err = stream.RecvMsg(answer)
-		if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "hallmark: error: the request is not done before Argo CD's deadline for it") {
-			t.Errorf("%s: got error %v, want ours", method, err)
+		// On a machine that is busy with other things an answer may come too late.
+		ours := false
+		for try := 0; try < 5 && !ours; try++ {
+			err := late()
+			if status.Code(err) != codes.DeadlineExceeded {
+				t.Fatalf("%s: got error %v, want %s", method, err, codes.DeadlineExceeded)
+			}
+			ours = strings.Contains(err.Error(), "hallmark: error: the request is not done before Argo CD's deadline for it")
 		}
-		cancel()
+		if !ours {
+			t.Errorf("%s: no error says why", method)
+		}
 	}
 	eventually(t, "the slots are free", func() bool { return len(r.slots) == 0 })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,7 +157,7 @@ func TestLiveSocket(t *testing.T) {
 // What is no socket is somebody's file.
 func TestSocketPathIsTaken(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(path string) error{
+	for name, place := range map[string]func(path string) error{
 		"file":   func(p string) error { return os.WriteFile(p, []byte("mine"), 0o600) },
 		"folder": func(p string) error { return os.Mkdir(p, 0o700) },
 		"link":   func(p string) error { return os.Symlink("nowhere", p) },
@@ -166,7 +167,7 @@ func TestSocketPathIsTaken(t *testing.T) {
 			t.Parallel()
 			dir := plugins(t)
 			path := filepath.Join(dir, "hallmark.sock")
-			if err := make(path); err != nil {
+			if err := place(path); err != nil {
 				t.Fatal(err)
 			}
 			before, err := os.Lstat(path)
@@ -240,5 +241,20 @@ func TestServeClosesTheSocket(t *testing.T) {
 	}
 	if got := names(t, filepath.Dir(r.socket)); len(got) > 0 {
 		t.Errorf("got files %q after a clean stop, want none", got)
+	}
+}
+
+// repo-server finds a plugin by its socket: without it the server is of no use.
+func TestRemovedSocket(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil)
+	if code, text := r.probe(t, "/healthz"); code != http.StatusOK {
+		t.Fatalf("got %d %s", code, text)
+	}
+	if err := os.Remove(r.socket); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := r.probe(t, "/healthz"); code != http.StatusServiceUnavailable || !strings.Contains(text, "the socket is gone") {
+		t.Errorf("got %d %s", code, text)
 	}
 }

@@ -3,16 +3,20 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"hallmark.dev/hallmark/plugin"
 )
@@ -131,7 +135,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the slot is taken", func() bool { return len(r.slots) == 1 })
-	late, end := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	late, end := context.WithTimeout(t.Context(), time.Second)
 	fails(send(late, methodGenerate, chart))
 	end()
 	cancel()
@@ -308,10 +312,10 @@ func TestWithoutPassword(t *testing.T) {
 // stamps that its objects carry.
 func TestLog(t *testing.T) {
 	t.Parallel()
-	id := 0
+	var id atomic.Int64
 	r := start(t, func(o *Options) {
 		o.InFlight = 1
-		o.NewID = func() string { id++; return fmt.Sprintf("request-%d", id) } // the requests come one by one
+		o.NewID = func() string { return fmt.Sprintf("request-%d", id.Add(1)) }
 	})
 	archive := good(t)
 	about := func(more ...string) messages {
@@ -372,5 +376,32 @@ func TestLog(t *testing.T) {
 	}
 	if warnings := fmt.Sprint(lines[3]["warnings"]); !strings.Contains(warnings, "not valid JSON") {
 		t.Errorf("got warnings %s of an announcement without its parameters", warnings)
+	}
+}
+
+// What a request came to, for Argo CD and for an operator's alert.
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err     error
+		outcome string
+		code    codes.Code
+	}{
+		{nil, outcomeOK, codes.OK},
+		{errors.New("a.yaml:1: something"), outcomeRefused, codes.FailedPrecondition},
+		{fmt.Errorf("rendering: %w", &plugin.LimitError{Limit: "renderTime", Allowed: "80s"}), outcomeLimit, codes.ResourceExhausted},
+		{busyError{2}, outcomeBusy, codes.ResourceExhausted},
+		{errDeadline, outcomeDeadline, codes.DeadlineExceeded},
+		{context.DeadlineExceeded, outcomeDeadline, codes.DeadlineExceeded},
+		{status.Error(codes.DeadlineExceeded, ""), outcomeDeadline, codes.DeadlineExceeded},
+		{context.Canceled, outcomeCanceled, codes.Canceled},
+		{status.Error(codes.Canceled, ""), outcomeCanceled, codes.Canceled},
+		{status.Error(codes.Unavailable, ""), outcomeProtocol, codes.InvalidArgument},
+		{protocolError{"x"}, outcomeProtocol, codes.InvalidArgument},
+		{plugin.ErrPanic, outcomePanic, codes.Internal},
+	} {
+		if outcome, code := classify(tt.err); outcome != tt.outcome || code != tt.code {
+			t.Errorf("%v: got %s, %s, want %s, %s", tt.err, outcome, code, tt.outcome, tt.code)
+		}
 	}
 }
