@@ -28,7 +28,7 @@ test: ; go test $(TESTFLAGS) ./...
 race: ; $(MAKE) test TESTFLAGS=-race
 lint: ; $(LINT) run
 bench: tools build ; go test ./internal/bench -run '^$$' -bench . -benchtime 1x -timeout 30m
-bench-argocd: tools argocd2 build ; go -C e2e run ./bench
+bench-argocd: tools argocd2 build ; go -C e2e test ./bench -run '^$$' -bench . -benchtime 1x -timeout 30m -v
 e2e: tools e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
 goldens: tools ; go test $(GOLDENS) -update
 fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done

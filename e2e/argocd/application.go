@@ -75,18 +75,20 @@ type Parameter struct {
 	Map    map[string]string `json:"map,omitempty"`
 }
 
-// Helm, Kustomize and Directory are options of the native sources.
-type (
-	Helm struct {
-		ValueFiles []string `json:"valueFiles,omitempty"`
-	}
-	Kustomize struct {
-		Namespace string `json:"namespace,omitempty"`
-	}
-	Directory struct {
-		Recurse bool `json:"recurse"`
-	}
-)
+// Helm are options of the native Helm source.
+type Helm struct {
+	ValueFiles []string `json:"valueFiles,omitempty"`
+}
+
+// Kustomize are options of the native Kustomize source.
+type Kustomize struct {
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// Directory are options of the native source of plain files.
+type Directory struct {
+	Recurse bool `json:"recurse"`
+}
 
 // Destination is a cluster and a namespace.
 type Destination struct {

@@ -44,16 +44,16 @@ func (r *Repository) Write(t testing.TB, file, content string) {
 }
 
 // Replace replaces text, which must be there once, in a file of the work tree.
-func (r *Repository) Replace(t testing.TB, file, old, new string) {
+func (r *Repository) Replace(t testing.TB, file, before, after string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.Dir, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(data), old); n != 1 {
-		t.Fatalf("%s: %q is there %d times, want once", file, old, n)
+	if n := strings.Count(string(data), before); n != 1 {
+		t.Fatalf("%s: %q is there %d times, want once", file, before, n)
 	}
-	r.Write(t, file, strings.Replace(string(data), old, new, 1))
+	r.Write(t, file, strings.Replace(string(data), before, after, 1))
 }
 
 // Commit commits the whole work tree and returns the commit's id.

@@ -248,7 +248,7 @@ func (p *Process) Wait() error {
 func (p *Process) Ended() error {
 	select {
 	case <-p.ends:
-		return fmt.Errorf("the program ended: %v\n%s", p.err, p.Log())
+		return fmt.Errorf("the program ended: %w\n%s", p.err, p.Log())
 	default:
 		return nil
 	}

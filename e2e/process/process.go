@@ -77,7 +77,7 @@ func Start(t testing.TB, p Program) *Process {
 		close(process.ended)
 	}()
 	t.Cleanup(func() {
-		process.Stop()
+		_ = process.Stop() // a test that cares has asked before
 		if t.Failed() {
 			t.Logf("end of %s:\n%s", p.logFile(), process.Tail())
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -136,7 +137,7 @@ func (c *call) end(err error) error {
 	c.over = true
 	outcome, code := classify(err)
 	c.server.metrics.requests.WithLabelValues(c.method, outcome).Inc()
-	attrs := append(c.attrs, "seconds", c.server.options.Now().Sub(c.start).Seconds())
+	attrs := slices.Concat(c.attrs, []any{"seconds", c.server.options.Now().Sub(c.start).Seconds()})
 	log := c.server.options.Log
 	if err == nil {
 		log.Info(done[c.method], attrs...)
