@@ -3,10 +3,11 @@
 #   docker buildx build \
 #     --build-arg VERSION=v0.1.0 --build-arg REVISION=$(git rev-parse HEAD) \
 #     --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) \
-#     --output type=image,name=hallmark:v0.1.0,rewrite-timestamp=true .
+#     --provenance=false --output type=image,name=hallmark:v0.1.0,rewrite-timestamp=true .
 #
 # The same commit and arguments give the same bytes: the base is pinned by digest, no path, time or
-# build id enters the binary, and BuildKit sets the times of files and layers from SOURCE_DATE_EPOCH.
+# build id enters the binary, BuildKit sets the times of files and layers from SOURCE_DATE_EPOCH, and
+# adds no attestation, which would hold the time of the build.
 # .dockerignore lets nothing into the build but Go source. e2e/image_test.go builds and runs what is
 # described here, without a container engine.
 

@@ -26,17 +26,17 @@ build e2e bench-argocd tools helm3 helm4 kustomize e2e-tools argocd2 argocd3 etc
 build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: ; go test $(TESTFLAGS) ./...
 race: ; $(MAKE) test TESTFLAGS=-race
-lint: ; $(LINT) run
+lint: ; $(LINT) run && cd e2e && $(LINT) run
 bench: tools build ; go test ./internal/bench -run '^$$' -bench . -benchtime 1x -timeout 30m
 bench-argocd: tools argocd2 build ; go -C e2e test ./bench -run '^$$' -bench . -benchtime 1x -timeout 30m -v
-e2e: tools e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
+e2e: e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
 goldens: tools ; go test $(GOLDENS) -update
 fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 tools: helm3 helm4 kustomize
 helm3: ; go -C tools/helm3 build -trimpath -ldflags '-s -w -X $(H3)/internal/version.version=$(H3VERSION) $(KUBE3)' -o ../../bin/helm3 $(H3)/cmd/helm
 helm4: ; go -C tools/helm4 build -trimpath -ldflags '-s -w -X $(H4)/internal/version.version=$(H4VERSION)' -o ../../bin/helm4 $(H4)/cmd/helm
 kustomize: ; go -C tools/kustomize build $(RELEASE) -o ../../bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
-e2e-tools: argocd2 argocd3 etcd kubernetes
+e2e-tools: helm3 kustomize argocd2 argocd3 etcd kubernetes
 argocd2: ; go -C tools/argocd2 build $(RELEASE) -o ../../bin/argocd-2.14 github.com/argoproj/argo-cd/v2/cmd
 argocd3: ; go -C tools/argocd3 build $(RELEASE) -o ../../bin/argocd-3.2 github.com/argoproj/argo-cd/v3/cmd
 etcd: ; go -C tools/etcd build $(RELEASE) -o ../../bin/etcd go.etcd.io/etcd/server/v3

@@ -14,13 +14,23 @@ import (
 	"hallmark.dev/hallmark/e2e/argocd"
 )
 
-// unrelatedCommit commits to the repository, but not to the application.
-func unrelatedCommit(t *testing.T, e *env) {
-	const app = "unrelated"
+func unrelatedCommit(t *testing.T, e *env) { commitElsewhere(t, e, "unrelated", argocd.AutoSync()) }
+
+// serverSideApply does the same where the API server merges objects.
+func serverSideApply(t *testing.T, e *env) {
+	before := commitElsewhere(t, e, "server-side-apply", argocd.AutoSync(argocd.ServerSideApply))
+	if before.live[0].Manifest != nil {
+		t.Errorf("%s was applied on the client's side", before.live[0])
+	}
+}
+
+// commitElsewhere commits to the repository, but not to the application, and
+// returns what must not move.
+func commitElsewhere(t *testing.T, e *env, app string, policy *argocd.SyncPolicy) snapshot {
 	repo := argocd.NewRepository(t)
 	repo.Copy(t, root+"/examples/checkout", "checkout")
 	first := repo.Commit(t, "the application")
-	before := e.snapshot(t, e.deploy(t, app, app, use(repo, "checkout", plugin), argocd.AutoSync(), first))
+	before := e.snapshot(t, e.deploy(t, app, app, use(repo, "checkout", plugin), policy, first))
 	before.jobs(t)
 
 	repo.Write(t, "README.md", "not the application's\n")
@@ -39,6 +49,7 @@ func unrelatedCommit(t *testing.T, e *env) {
 	if live := before.live[0].Metadata.Annotations[renderHash]; now.RenderHash != live {
 		t.Errorf("the log says render hash %q, the cluster %q", now.RenderHash, live)
 	}
+	return before
 }
 
 // oneValue changes one value, and what follows from it is seen before the sync
@@ -100,18 +111,39 @@ func (e *env) rendererVersion(t *testing.T, name string) string {
 	return name + "/" + versions[name]
 }
 
-// upgrade replaces a sidecar by one whose Helms have other versions.
+// smoke is a plain file of an object and a hook.
+const smoke = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {a: b}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: smoke, annotations: {argocd.argoproj.io/hook: PostSync}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: smoke, image: registry.example.com/smoke:v1}]
+`
+
+// upgrade replaces a sidecar by one whose renderers all have other versions.
 func upgrade(t *testing.T, e *env) {
 	const name = "hallmark-old"
 	sidecar := e.Serve(t, name, "")
 	repo := argocd.NewRepository(t)
-	repo.Copy(t, root+"/examples/checkout", "checkout")
+	repo.Copy(t, root+"/examples", "examples")
+	repo.Write(t, "plain/smoke.yaml", smoke)
 	revision := repo.Commit(t, "the application")
 	apps := map[string]snapshot{}
-	for _, r := range []string{"helm3", "helm4"} {
+	for r, path := range map[string]string{
+		"helm3": "examples/checkout", "helm4": "examples/checkout",
+		"kustomize": "examples/checkout-kustomize/overlays/production", "plain": "plain",
+	} {
 		app := "upgrade-" + r
-		apps[r] = e.snapshot(t, e.deploy(t, app, app, use(repo, "checkout", name, renderer(r)), argocd.AutoSync(), revision))
-		apps[r].jobs(t)
+		source := use(repo, path, name, renderer(r), argocd.Parameter{Name: "kustomize-namespace", String: app})
+		apps[app] = e.snapshot(t, e.deploy(t, app, app, source, argocd.AutoSync(), revision))
+		apps[app].jobs(t)
 	}
 
 	program, err := e.upgraded()
@@ -123,8 +155,7 @@ func upgrade(t *testing.T, e *env) {
 	}
 	sidecar.Replace(program)
 	sidecar.Restart(t)
-	for r, before := range apps {
-		app := "upgrade-" + r
+	for app, before := range apps {
 		e.Refresh(t, app, true)
 		e.untouched(t, e.WaitSynced(t, app, revision), before)
 		was := before.live[0].Metadata.Annotations
@@ -138,41 +169,49 @@ func upgrade(t *testing.T, e *env) {
 	}
 }
 
-// upgradeSuffix is what the upgraded program adds to the versions of Helm.
+// upgradeSuffix is what the upgraded program adds to the versions.
 const upgradeSuffix = "+e2e"
 
-// helmVersion is how the sources say the versions of Helm.
-var helmVersion = regexp.MustCompile(`(helm[34]Version = "v[0-9.]+)"`)
+// rendererVersions is how the sources say them, and how many there are where.
+var (
+	rendererVersions = regexp.MustCompile(`(?m)^((?:const|\t)\s*(?:helm3|helm4|plain|)[vV]ersion = "v[0-9.]+)"$`)
+	versionsIn       = map[string]int{"plugin/chart/chart.go": 2, "plugin/overlay/build.go": 1, "plugin/renderers.go": 1}
+)
 
-// buildUpgraded builds hallmark into dir with other versions of Helm in it, from
-// the same sources but for one file that the compiler sees in place of the real
-// one.
+// buildUpgraded builds hallmark into dir with other versions of the renderers
+// in it, from the same sources but for the files that say them, in place of
+// which the compiler sees others.
 func buildUpgraded(dir string) (program string, err error) {
-	file, err := filepath.Abs(filepath.Join(root, "plugin", "chart", "chart.go"))
+	replace := map[string]string{}
+	for name, want := range versionsIn {
+		file, err := filepath.Abs(filepath.Join(root, name))
+		if err != nil {
+			return "", err
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		if n := len(rendererVersions.FindAll(source, -1)); n != want {
+			return "", fmt.Errorf("%s says %d versions of renderers, want %d", name, n, want)
+		}
+		replace[file] = filepath.Join(dir, filepath.Base(file))
+		if err := os.WriteFile(replace[file], rendererVersions.ReplaceAll(source, []byte("${1}"+upgradeSuffix+`"`)), 0o600); err != nil {
+			return "", err
+		}
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	if n := len(helmVersion.FindAll(source, -1)); n != 2 {
-		return "", fmt.Errorf("%s says %d versions of Helm, want 2", file, n)
-	}
-	replaced, overlay := filepath.Join(dir, "chart.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(replaced, helmVersion.ReplaceAll(source, []byte("${1}"+upgradeSuffix+`"`)), 0o600); err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(map[string]any{"Replace": map[string]string{file: replaced}})
-	if err != nil {
-		return "", err
-	}
+	overlay := filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(overlay, data, 0o600); err != nil {
 		return "", err
 	}
 	program = filepath.Join(dir, "hallmark")
 	c := exec.Command("go", "build", "-trimpath", "-overlay", overlay, "-o", program, "./cmd/hallmark")
 	c.Dir = root
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build`, whose build cache serves this one
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the upgrade: %w\n%s", err, out)
 	}

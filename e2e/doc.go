@@ -9,8 +9,10 @@
 //
 // Beside the programs it takes Linux, git, sh, the go command and redis-server.
 // A test whose programs are missing is skipped, or fails where the variable CI
-// is set. Everything runs on loopback, in temporary folders, and ends with the
-// test, also with one that is killed.
+// is set; the image takes root. Everything listens on loopback (but for the
+// metrics of Argo CD's application-controller, whose address cannot be set), has
+// its files in temporary folders, and ends with the test. With a test that is
+// killed the programs end too; its folders stay.
 //
 // Each release gets one cluster and one Argo CD, with argocd-cm as hallmark
 // ships it. Each scenario has repositories, namespaces and Applications of its
@@ -24,15 +26,16 @@
 //     annotations, and they are those that `hallmark render` prints for the same
 //     commit. `hallmark verify` accepts what was applied.
 //   - native: an Application moves from native Helm, Kustomize and directory
-//     sources to the plugin and keeps every byte of its objects but the stamps.
-//   - unrelated-commit: the Application stays Synced at the new revision, no sync
-//     starts, no hook runs again, and the sidecar's log has the new revision,
-//     answered from memory.
+//     sources to the plugin and keeps all of its objects but the stamps.
+//   - unplaced: objects without a namespace, which Argo CD completes, verify.
+//   - unrelated-commit, server-side-apply: the Application stays Synced at the new
+//     revision, no sync starts, no hook runs again, and the sidecar's log has the
+//     new revision, answered from memory.
 //   - one-value: exactly the object that changed is OutOfSync; after the sync
 //     each object has the new render hash and revision.
-//   - upgrade, renderer-change: with another version of the renderer, or another
-//     renderer, that gives the same objects, Applications stay Synced and no
-//     hook runs again.
+//   - upgrade, renderer-change: with other versions of all renderers, or another
+//     renderer, that give the same objects, Applications stay Synced and no hook
+//     runs again.
 //   - refused: a render error, an empty render and a chart that is not
 //     deterministic are a ComparisonError with hallmark's own first line, and
 //     nothing in the cluster is touched although pruning and self-healing are on.
@@ -41,7 +44,11 @@
 //   - large-repository, large-parameter: 100 MB of which 1 MB is needed, in
 //     bounded memory; a parameter that no environment variable could hold.
 //   - exec: argocd-cmp-server with the plugin.yaml that is shipped gives what
-//     `hallmark serve` gives, byte for byte.
+//     `hallmark serve` gives, stamps included.
+//
+// TestManifests has an API server accept what ../manifests installs, and looks at
+// the pod that comes of it. TestImage builds what ../Dockerfile describes and runs
+// it in a jail beside both Argo CDs (see package jail).
 //
 // What was applied is read from the annotation in which Argo CD keeps it: the
 // live object itself has defaults of the API server in it, which no renderer

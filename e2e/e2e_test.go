@@ -56,6 +56,7 @@ var scenarios = []scenario{
 	{"native", native},
 	{"unplaced", unplaced},
 	{"unrelated-commit", unrelatedCommit},
+	{"server-side-apply", serverSideApply},
 	{"one-value", oneValue},
 	{"renderer-change", rendererChange},
 	{"refused", refused},
@@ -363,7 +364,7 @@ func firstLine(t *testing.T, stderr string) string {
 	t.Helper()
 	line, _, _ := strings.Cut(stderr, "\n")
 	fact, found := strings.CutPrefix(line, "hallmark: error: ")
-	if !found {
+	if !found || fact == "" {
 		t.Fatalf("hallmark render did not fail with a message of its own: %s", cmp.Or(stderr, "it did not fail"))
 	}
 	return fact

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"hallmark.dev/hallmark/e2e/argocd"
+	"hallmark.dev/hallmark/e2e/cluster"
 
 	"sigs.k8s.io/yaml"
 )
@@ -34,21 +35,24 @@ var provenance = []string{renderHash, inputsHash, sourceRevision, rendererOf}
 func TestManifests(t *testing.T) {
 	needPrograms(t, "etcd", "kube-apiserver", "kubectl", "kustomize")
 	needCommands(t, "go")
-	api := startAdmission(t)
+	api := kubectl{cluster.StartServer(t, *bin)}
 	// Who breaks the strictest of Kubernetes' pod security standards is refused.
-	api.kubectl(t, []byte(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`), "apply", "-f", "-")
-	api.kubectl(t, []byte(`{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "argocd-repo-server", "namespace": "argocd"}}`), "apply", "-f", "-")
+	api.run(t, []byte(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`), "apply", "-f", "-")
+	api.run(t, []byte(`{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "argocd-repo-server", "namespace": "argocd"}}`), "apply", "-f", "-")
 
 	for _, release := range argocd.Releases {
 		t.Run(release.Version, func(t *testing.T) {
-			module := argocdModule(t, release)
+			module, err := release.ModuleDir(root)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, crd := range []string{"application", "applicationset", "appproject"} {
-				api.kubectl(t, nil, "apply", "--server-side", "-f", filepath.Join(module, "manifests/crds", crd+"-crd.yaml"))
+				api.run(t, nil, "apply", "--server-side", "-f", filepath.Join(module, "manifests/crds", crd+"-crd.yaml"))
 			}
 			for _, components := range [][]string{{"sidecar"}, {"sidecar", "metrics", "hash-key"}, {"exec"}} {
 				t.Run(strings.Join(components, "+"), func(t *testing.T) {
 					built := kustomize(t, filepath.Join(module, "manifests/install.yaml"), components)
-					api.kubectl(t, built, dryRun...)
+					api.run(t, built, dryRun...)
 					api.checkRepoServer(t, built, slices.Contains(components, "hash-key"))
 					if rule := settings(t, built)[ruleKey]; rule != shippedRule(t) {
 						t.Errorf("argocd-cm has the rule\n%s", rule)
@@ -57,31 +61,17 @@ func TestManifests(t *testing.T) {
 			}
 			for _, file := range []string{"appproject.yaml", "application.yaml"} {
 				t.Run(file, func(t *testing.T) {
-					api.kubectl(t, readFile(t, filepath.Join(manifestsDir, file)), dryRun...)
+					api.run(t, readFile(t, filepath.Join(manifestsDir, file)), dryRun...)
 				})
 			}
 		})
 	}
 	t.Run("what is wrong is not accepted", func(t *testing.T) {
 		wrong := bytes.Replace(readFile(t, manifestsDir+"/application.yaml"), []byte("plugin:"), []byte("plug:"), 1)
-		if out, err := api.run(wrong, dryRun...); err == nil {
+		if out, err := api.try(wrong, dryRun...); err == nil {
 			t.Errorf("an Application with an unknown field was accepted:\n%s", out)
 		}
 	})
-}
-
-// argocdModule is the folder of a release's source in the module cache.
-func argocdModule(t testing.TB, release argocd.Release) string {
-	t.Helper()
-	major, _, _ := strings.Cut(release.Version, ".")
-	c := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v"+major)
-	c.Dir = root + "/tools/argocd" + major
-	out, err := c.Output()
-	dir := strings.TrimSpace(string(out))
-	if err != nil || dir == "" {
-		t.Fatalf("finding the source of Argo CD %s: %v", release.Version, err)
-	}
-	return dir
 }
 
 // kustomize builds the kustomization of ../manifests/README.md with other
@@ -137,7 +127,7 @@ func kustomize(t testing.TB, install string, components []string) []byte {
 
 // checkRepoServer checks what a pod of repo-server is, after the API server has
 // made it whole.
-func (a *admission) checkRepoServer(t *testing.T, built []byte, hashKey bool) {
+func (k kubectl) checkRepoServer(t *testing.T, built []byte, hashKey bool) {
 	pod := repoServerPod(t, built)
 	// The worst case: Argo CD's Helm chart gives the pod a token.
 	pod["spec"].(map[string]any)["automountServiceAccountToken"] = true
@@ -146,7 +136,7 @@ func (a *admission) checkRepoServer(t *testing.T, built []byte, hashKey bool) {
 		t.Fatal(err)
 	}
 	var whole struct{ Spec podSpec }
-	decode(t, a.kubectl(t, data, "create", "--dry-run=server", "-f", "-", "-o", "json"), &whole)
+	decode(t, k.run(t, data, "create", "--dry-run=server", "-f", "-", "-o", "json"), &whole)
 
 	if first := whole.Spec.Containers[0].Name; first != "argocd-repo-server" {
 		t.Errorf("the first container is %s, want repo-server to stay first", first)

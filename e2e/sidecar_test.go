@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand"
 	"os"
@@ -125,15 +126,15 @@ func largeRepository(t *testing.T, e *env) {
 	sidecar := e.Serve(t, name, "")
 	repo := argocd.NewRepository(t)
 	random := rand.New(rand.NewSource(1)) // noise, which no compression makes smaller
-	noise := func(file string, size int) {
-		data := make([]byte, size)
+	data := make([]byte, 1_000_000)
+	noise := func(file string) {
 		random.Read(data)
 		repo.Write(t, file, string(data))
 	}
 	for i := range 99 {
-		noise(fmt.Sprintf("media/%02d.bin", i), 1_000_000)
+		noise(fmt.Sprintf("media/%02d.bin", i))
 	}
-	noise("app/media/needed.bin", 1_000_000)
+	noise("app/media/needed.bin") // the last one is what data holds from here on
 	repo.Write(t, "app/Chart.yaml", "apiVersion: v2\nname: needed\nversion: 1.0.0\n")
 	repo.Write(t, "app/templates/needed.yaml", `apiVersion: v1
 kind: ConfigMap
@@ -143,7 +144,10 @@ data:
   digest: {{ .Files.Get "media/needed.bin" | sha256sum }}
 `)
 	revision := repo.Commit(t, "large")
-	e.deploy(t, app, app, use(repo, "app", name), argocd.AutoSync(), revision)
+	live := e.Applied(t, e.deploy(t, app, app, use(repo, "app", name), argocd.AutoSync(), revision))
+	if got, want := field(live[0].Manifest, "data", "digest"), fmt.Sprintf("%x", sha256.Sum256(data)); got != want {
+		t.Errorf("the digest of the file is %v in the cluster, want %s", got, want)
+	}
 	peak := sidecar.PeakMemory(t)
 	t.Logf("peak memory of the sidecar: %d MiB", peak>>20)
 	if peak > memoryBound {

@@ -54,9 +54,9 @@ func Announce(ctx context.Context, r *Request) ([]Announcement, error) {
 		defaults *defaults
 		err      error
 	}
-	f, err := within(ctx, r, func(ctx context.Context) (found, error) {
+	f, err := within(ctx, r, func(ctx context.Context, c *crew) (found, error) {
 		d := newDefaults(r, Parameters{})
-		err := d.look(ctx, r)
+		err := d.look(ctx, r, c)
 		return found{d, err}, nil
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func newDefaults(r *Request, file Parameters) *defaults {
 
 // look adds what the tree says. Where it returns an error it has gone as far as
 // it could.
-func (d *defaults) look(ctx context.Context, r *Request) error {
+func (d *defaults) look(ctx context.Context, r *Request, c *crew) error {
 	view, dir := r.Tree.View(), path.Clean(r.Path)
 	file, err := loadFile(view, dir)
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *defaults) look(ctx context.Context, r *Request) error {
 			return err
 		}
 	}
-	s, err := r.open()
+	s, err := r.open(c)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,9 @@ import (
 // by more: a file that is only now there, or that a glob would find, is noticed.
 //
 // Only answers are kept, as the bytes that go to Argo CD, and charts as the files
-// in which they were found. A refused render is not kept.
+// in which they were found. A refused render is not kept, and no answer may be that
+// holds what was decrypted for it. With determinism=warn, an answer from memory has
+// the random values and the time of the render that it is from.
 //
 // A Cache is safe for concurrent use. A nil Cache keeps nothing.
 type Cache struct {
@@ -75,8 +77,8 @@ type Answer struct {
 // Render is [Render] with the objects printed, from memory where that is
 // possible.
 func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
-	return within(ctx, r, func(ctx context.Context) (*Answer, error) {
-		s, err := r.open()
+	return within(ctx, r, func(ctx context.Context, crew *crew) (*Answer, error) {
+		s, err := r.open(crew)
 		if err != nil {
 			return nil, err
 		}
@@ -110,12 +112,15 @@ func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 	})
 }
 
-// keep puts fresh in front of the answers that were there.
+// keep puts fresh in front of the answers that were there, as many as there is
+// room for.
 func (c *Cache) keep(key cacheKey, fresh kept, earlier []kept) {
-	all := append([]kept{fresh}, earlier[:min(len(earlier), alternatives-1)]...)
-	var cost int64
-	for _, k := range all {
-		cost += k.bytes()
+	all, cost := []kept{fresh}, fresh.bytes()
+	for _, k := range earlier[:min(len(earlier), alternatives-1)] {
+		if c.answers == nil || cost+k.bytes() > c.answers.most {
+			break
+		}
+		all, cost = append(all, k), cost+k.bytes()
 	}
 	c.answers.put(key, all, cost)
 }

@@ -436,3 +436,28 @@ func TestChartsAreShared(t *testing.T) {
 		t.Errorf("got %d charts, want the one", got)
 	}
 }
+
+// An answer that fills most of the cache takes the place of older ones, and is
+// there for the next commit.
+func TestCacheOfLargeAnswers(t *testing.T) {
+	t.Parallel()
+	c := NewCache(2 * 50_000)
+	for i := range 6 {
+		files := map[string]string{
+			"app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: " + strings.Repeat("x", 20_000) + "}\n",
+			"app/b.yaml": fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b%d}\n", i),
+		}
+		for _, want := range []bool{false, true} {
+			answer, err := c.Render(t.Context(), memory(files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if answer.Cached != want {
+				t.Errorf("commit %d: answered from memory: %t, want %t", i, answer.Cached, want)
+			}
+		}
+		if c.Bytes() > 2*50_000 {
+			t.Errorf("commit %d: the cache holds %d bytes", i, c.Bytes())
+		}
+	}
+}

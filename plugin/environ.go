@@ -13,7 +13,8 @@ import (
 // Entries with other names are left out. The sidecar's own environment may hold
 // credentials, and what a Request knows, a repository's parameters can print.
 //
-// Tree, Limits and what the operator gives are the caller's.
+// With an error the request has all but the parameters, which are wrong. Tree,
+// Limits and what the operator gives are the caller's.
 func FromEnviron(entries []string) (*Request, error) {
 	r := &Request{Env: map[string]string{}}
 	parameters := ""
@@ -42,9 +43,12 @@ func FromEnviron(entries []string) (*Request, error) {
 			r.Env[name] = value
 		}
 	}
-	var err error
-	r.Parameters, err = ParseParameters([]byte(parameters))
-	return r, err
+	given, err := ParseParameters([]byte(parameters))
+	if err != nil {
+		return r, err
+	}
+	r.Parameters = given
+	return r, nil
 }
 
 // PartOfRepository returns where the root of a tree lies in its repository, ""

@@ -73,9 +73,11 @@ func guard(ctx context.Context, l Limits) (context.Context, func()) {
 	}
 }
 
-// heapBytes is the size of the objects on the heap.
+// heapBytes is the size of what the last garbage collection found in use. What
+// other renders have dropped since does not count; a heap that grows fast is
+// collected often.
 func heapBytes() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return int64(min(sample[0].Value.Uint64(), math.MaxInt64))
 }

@@ -98,7 +98,7 @@ func (c parityCase) request(t *testing.T, renderer string) *Request {
 
 // rendered runs the renderer alone: the gates refuse some of what helm prints.
 func rendered(r *Request) ([]object.Object, error) {
-	s, err := r.open()
+	s, err := r.open(&crew{})
 	if err != nil {
 		return nil, err
 	}

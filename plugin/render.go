@@ -44,6 +44,7 @@ type Input struct {
 	APIVersions []string
 
 	loaded func()  // called when the sources are read and the engine begins
+	crew   *crew   // works on the render
 	charts *charts // nil where no chart is kept
 }
 
@@ -75,60 +76,14 @@ type Unstable struct {
 
 // Render renders, gates and stamps one application.
 func Render(ctx context.Context, r *Request) (*Result, error) {
-	return within(ctx, r, func(ctx context.Context) (*Result, error) {
-		s, err := r.open()
+	return within(ctx, r, func(ctx context.Context, c *crew) (*Result, error) {
+		s, err := r.open(c)
 		if err != nil {
 			return nil, err
 		}
 		return s.render(ctx)
 	})
 }
-
-// within runs a render under its limits and returns when it does or when its
-// time is over: what an engine, a pattern or a patch of a stranger's repository
-// does may have no end. The goroutine behind it then runs on until it has;
-// Request.Ended says when.
-func within[T any](ctx context.Context, r *Request, render func(context.Context) (T, error)) (T, error) {
-	ctx, release := guard(ctx, r.Limits.orDefault())
-	defer release()
-	type answer struct {
-		value T
-		err   error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		value, err := guarded(func() (T, error) { return render(ctx) })
-		if r.Ended != nil {
-			r.Ended() // before the answer, or it would look as if work outlasted it
-		}
-		done <- answer{value, err}
-	}()
-	var none T
-	select {
-	case a := <-done:
-		if a.err != nil {
-			return none, explain(ctx, a.err)
-		}
-		return a.value, nil
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	}
-}
-
-// guarded is the edge at which a panic becomes an error.
-func guarded[T any](work func() (T, error)) (value T, err error) {
-	defer func() {
-		if recover() != nil {
-			var none T
-			value, err = none, ErrPanic
-		}
-	}()
-	return work()
-}
-
-// ErrPanic stands for a panic outside of the engines, which have their own
-// guards. What a panic says may quote a secret.
-var ErrPanic = errors.New("hallmark panicked while rendering")
 
 // session is a render whose parameters are settled.
 type session struct {
@@ -138,8 +93,8 @@ type session struct {
 	renderer Renderer
 }
 
-// open settles the parameters, the folder and the renderer.
-func (r *Request) open() (*session, error) {
+// open begins a render that the crew c works on.
+func (r *Request) open(c *crew) (*session, error) {
 	s := &session{Request: r, view: r.Tree.View()}
 	r.enter(StageLoad, "")
 	var err error
@@ -150,6 +105,7 @@ func (r *Request) open() (*session, error) {
 	name, _, _ := strings.Cut(s.renderer.Version(), "/")
 	r.enter(StageLoad, name)
 	s.in.loaded = func() { r.enter(StageRender, name) }
+	s.in.crew = c
 	return s, nil
 }
 

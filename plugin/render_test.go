@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -374,7 +375,7 @@ func TestTimeBoundsEveryRender(t *testing.T) {
 	cancel(cause)
 	block, ended := make(chan struct{}), make(chan struct{})
 	r := &Request{Ended: func() { close(ended) }}
-	_, err := within(ctx, r, func(context.Context) (int, error) { <-block; return 1, nil })
+	_, err := within(ctx, r, func(context.Context, *crew) (int, error) { <-block; return 1, nil })
 	if !errors.Is(err, cause) {
 		t.Errorf("got error %v, want the context's cause", err)
 	}
@@ -385,7 +386,7 @@ func TestTimeBoundsEveryRender(t *testing.T) {
 	}
 	close(block)
 	<-ended
-	_, err = within(context.Background(), &Request{}, func(context.Context) (int, error) { panic("s3cr3t-marker") })
+	_, err = within(context.Background(), &Request{}, func(context.Context, *crew) (int, error) { panic("s3cr3t-marker") })
 	if !errors.Is(err, ErrPanic) {
 		t.Errorf("got error %v, want that of a panic", err)
 	}
@@ -408,6 +409,58 @@ func TestEndlessTemplate(t *testing.T) {
 			t.Errorf("%s: got error %v, want limit renderTime", renderer, err)
 		}
 	}
+}
+
+// Kustomize builds one kustomization at a time. A chart in one that does not end
+// costs its request its time, and the next kustomization is built.
+func TestEndlessTemplateInKustomization(t *testing.T) {
+	t.Parallel()
+	endless := memory(map[string]string{
+		"app/kustomization.yaml":          "helmGlobals: {chartHome: charts}\nhelmCharts: [{name: web}]\n",
+		"app/charts/web/Chart.yaml":       chartYAML,
+		"app/charts/web/values.yaml":      "",
+		"app/charts/web/templates/a.yaml": "{{ range until 3000 }}{{ range until 10000 }}{{ end }}{{ end }}",
+	})
+	ended := make(chan struct{})
+	endless.Ended = func() { close(ended) }
+	endless.Limits.RenderTime = 50 * time.Millisecond
+	limit := (*LimitError)(nil)
+	if _, err := Render(context.Background(), endless); !errors.As(err, &limit) {
+		t.Fatalf("got error %v, want a limit", err)
+	}
+	select {
+	case <-ended:
+		t.Error("the template has ended; it is no test of one that does not")
+	default:
+	}
+	mustRender(t, memory(map[string]string{"app/kustomization.yaml": "resources: [a.yaml]\n", "app/a.yaml": configMap}))
+	<-ended
+}
+
+// A few hundred bytes of aliases are gigabytes for a parser without a bound.
+func TestAliasesAreBounded(t *testing.T) {
+	t.Parallel()
+	bomb := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx0: &x0 [a,a,a,a,a,a,a,a,a]\n"
+	for i := 1; i < 9; i++ {
+		bomb += fmt.Sprintf("x%d: &x%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d,", i-1), 9), ","))
+	}
+	for _, files := range []map[string]string{
+		{"app/a.yaml": bomb},
+		{"app/kustomization.yaml": "resources: [a.yaml]\n", "app/a.yaml": bomb},
+		{"app/kustomization.yaml": "resources: [b.yaml]\npatches: [{path: a.yaml}]\n", "app/a.yaml": bomb, "app/b.yaml": configMap},
+		{"app/kustomization.yaml": "resources: [b.yaml]\npatches:\n- patch: |\n    " + strings.ReplaceAll(bomb, "\n", "\n    ") + "\n", "app/b.yaml": configMap},
+		{"app/Chart.yaml": chartYAML, "app/templates/a.yaml": bomb},
+		{"app/Chart.yaml": chartYAML, "app/values.yaml": bomb},
+	} {
+		if _, err := Render(context.Background(), memory(files)); err == nil || !strings.Contains(err.Error(), "aliases expand the document") && !strings.Contains(err.Error(), "document contains") {
+			t.Errorf("%q: got error %v", slices.Sorted(maps.Keys(files)), err)
+		}
+	}
+	// Anchors that are used as they are meant to be.
+	mustRender(t, memory(map[string]string{
+		"app/kustomization.yaml": "resources: [a.yaml]\n",
+		"app/a.yaml":             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: &l {x: y}, annotations: *l}\n",
+	}))
 }
 
 // An empty list of API versions means Helm's defaults, not one empty entry.

@@ -265,7 +265,9 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 	for n, data := range c.Values {
 		o.Values = append(o.Values, chart.Document{Name: fmt.Sprintf("values %d of chart %s", n+1, c.Name), Data: data})
 	}
-	out, err := ch.Render(ctx, i.engine, o)
+	// Apart, so that Kustomize, which builds one kustomization at a time, ends in
+	// time also where a template does not.
+	out, err := apart(ctx, i.in.crew, func() (*chart.Output, error) { return ch.Render(ctx, i.engine, o) })
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,8 @@ type Limits struct {
 	Objects int
 	// OutputBytes bounds the text that the templates of one chart produce.
 	OutputBytes int
-	// MemoryBytes bounds by how much the heap may grow while rendering.
+	// MemoryBytes bounds by how much the heap may grow while rendering, as the
+	// garbage collector sees it: with a margin of what is not collected yet.
 	MemoryBytes int64
 	// RenderTime bounds the whole render.
 	RenderTime time.Duration

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -23,9 +24,7 @@ func tuneCollector() {
 	}
 	debug.SetGCPercent(eagerPercent)
 	afterCollection(func() (again bool) {
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(sample)
-		if sample[0].Value.Uint64() < muchAlive {
+		if liveBytes() < muchAlive {
 			return true
 		}
 		debug.SetGCPercent(usualPercent)
@@ -42,4 +41,30 @@ func afterCollection(f func() (again bool)) {
 			afterCollection(f)
 		}
 	})
+}
+
+// serverMemory is how far the memory of `hallmark serve` grows before it is
+// collected more often, in bytes: enough for several large charts at once. It is
+// no bound. What is alive, such as a few repositories of 100 MB, may take more, and
+// then the limit moves up: a collector that cannot free anything would take half
+// of the processors.
+const serverMemory = 400 << 20
+
+// limitMemory does this unless the user says otherwise.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetMemoryLimit(serverMemory)
+	afterCollection(func() (again bool) {
+		debug.SetMemoryLimit(max(serverMemory, liveBytes()*3/2))
+		return true
+	})
+}
+
+// liveBytes is what the last collection found in use.
+func liveBytes() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int64(min(sample[0].Value.Uint64(), math.MaxInt64/2))
 }

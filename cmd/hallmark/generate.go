@@ -33,8 +33,11 @@ func (env *environment) generate(ctx context.Context, f *generateFlags) error {
 	if f.output != "yaml" && f.output != "json" {
 		return usageError{fmt.Errorf("-o: got %q, want yaml or json", f.output)}
 	}
-	request, err := env.working(&f.workingFlags)
+	request, err := plugin.FromEnviron(env.environ())
 	if err != nil {
+		return err
+	}
+	if err := env.working(&f.workingFlags, request); err != nil {
 		return err
 	}
 	if request.HashKey, err = readKey(f.hashKey); err != nil {

@@ -19,8 +19,8 @@ func (f *limitFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar((*[]string)(f), "limit", nil, "limit as `name=N`: files, fileBytes, treeBytes, objects, outputBytes, memoryBytes, or renderTime with a duration such as 90s (repeatable)")
 }
 
-// set applies --limit to the limits of the render and returns those of the tree. As with --param, an unknown name is a wrong call and a wrong value a
-// failure.
+// set applies --limit to the limits of the render and returns those of the tree.
+// As with --param, an unknown name is a wrong call and a wrong value a failure.
 func (f limitFlags) set(l *plugin.Limits) (source.Limits, error) {
 	var tree source.Limits
 	counts := map[string]func(n int64){

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,17 +24,13 @@ func parametersCommand(env *environment) *cobra.Command {
 }
 
 func (env *environment) parameters(ctx context.Context, f *workingFlags) error {
-	// A parameter that is wrong must not take away the form in which it is put
-	// right: then the list is that of an application without parameters.
-	readable := *env
-	if _, err := plugin.FromEnviron(env.environ()); err != nil {
-		printWarnings(env.stderr, asWarnings(err))
-		readable.environ = func() []string {
-			return slices.DeleteFunc(env.environ(), func(entry string) bool { return strings.HasPrefix(entry, "ARGOCD_APP_PARAMETERS=") })
-		}
-	}
-	request, err := readable.working(f)
+	request, err := plugin.FromEnviron(env.environ())
 	if err != nil {
+		// A parameter that is wrong must not take away the form in which it is put
+		// right: then the list is that of an application without parameters.
+		printWarnings(env.stderr, asWarnings(err))
+	}
+	if err := env.working(f, request); err != nil {
 		return err
 	}
 	list, err := plugin.Announce(ctx, request)

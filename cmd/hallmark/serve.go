@@ -28,7 +28,7 @@ type serveFlags struct {
 	cacheBytes                int64
 	limits                    limitFlags
 	hashKey, discover         string
-	drainTimeout              time.Duration
+	drainDelay, drainTimeout  time.Duration
 	logFormat, logLevel       string
 }
 
@@ -52,13 +52,15 @@ func serveCommand(env *environment) *cobra.Command {
 	f.limits.register(cmd)
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.discover, "discover", string(server.DiscoverNone), "`which` folders are taken for Applications that name no plugin: none, marked (with a hallmark.yaml) or all (those, charts and kustomizations); for each question repo-server sends the repository once more")
-	flags.DurationVar(&f.drainTimeout, "drain-timeout", 20*time.Second, "how long requests may go on after a signal to stop")
+	flags.DurationVar(&f.drainDelay, "drain-delay", 5*time.Second, "how long requests are still taken after a signal to stop, for those that repo-server is in the middle of")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 20*time.Second, "how long requests may go on after that")
 	flags.StringVar(&f.logFormat, "log-format", "json", "`format` of the log: json or text")
 	flags.StringVar(&f.logLevel, "log-level", "info", "the lowest `level` that is logged: debug, info, warn or error")
 	return cmd
 }
 
 func (env *environment) serve(ctx context.Context, f *serveFlags) error {
+	limitMemory()
 	options, err := f.options(env.stderr)
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 
 func (f *serveFlags) options(logTo io.Writer) (*server.Options, error) {
 	o := &server.Options{
-		Discover: server.Discovery(f.discover), InFlight: f.inFlight, DrainTimeout: f.drainTimeout,
+		Discover: server.Discovery(f.discover), InFlight: f.inFlight, DrainDelay: f.drainDelay, DrainTimeout: f.drainTimeout,
 		Version: hallmarkVersion(), Cache: plugin.NewCache(f.cacheBytes),
 		Now: time.Now, NewID: rand.Text, Explain: describe,
 	}
@@ -95,6 +97,8 @@ func (f *serveFlags) options(logTo io.Writer) (*server.Options, error) {
 		return nil, usageError{fmt.Errorf("--max-in-flight: got %d, want 1 or more", f.inFlight)}
 	case f.cacheBytes < 0:
 		return nil, usageError{fmt.Errorf("--cache-bytes: got %d, want 0 or more", f.cacheBytes)}
+	case f.drainDelay < 0:
+		return nil, usageError{fmt.Errorf("--drain-delay: got %s, want a duration such as 5s", f.drainDelay)}
 	case f.drainTimeout < 0:
 		return nil, usageError{fmt.Errorf("--drain-timeout: got %s, want a duration such as 20s", f.drainTimeout)}
 	}

@@ -34,8 +34,9 @@ type served struct {
 	socket, http string
 	connection   *grpc.ClientConn
 
-	mu  sync.Mutex
-	log bytes.Buffer
+	mu    sync.Mutex
+	log   bytes.Buffer
+	ended chan struct{} // closed when the log is complete
 }
 
 func (s *served) logged() string {
@@ -47,7 +48,10 @@ func (s *served) logged() string {
 // serve starts the command with a socket in dir, and waits until it serves.
 func serve(t *testing.T, dir string, flags ...string) *served {
 	t.Helper()
-	s := &served{Cmd: exec.Command("hallmark", append([]string{"serve", "--plugins-dir", dir, "--http-address", "127.0.0.1:0"}, flags...)...)}
+	s := &served{
+		Cmd:   exec.Command("hallmark", append([]string{"serve", "--plugins-dir", dir, "--http-address", "127.0.0.1:0", "--drain-delay", "0s"}, flags...)...),
+		ended: make(chan struct{}),
+	}
 	stderr, err := s.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +67,7 @@ func serve(t *testing.T, dir string, flags ...string) *served {
 	})
 	serving := make(chan bool, 1)
 	go func() {
+		defer close(s.ended)
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			s.mu.Lock()
@@ -98,6 +103,7 @@ func (s *served) stop(t *testing.T) int {
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+	<-s.ended    // Wait closes the pipe, read or not
 	_ = s.Wait() // the code says it
 	return s.ProcessState.ExitCode()
 }

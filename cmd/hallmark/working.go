@@ -24,36 +24,32 @@ func (f *workingFlags) register(cmd *cobra.Command) {
 	f.limits.register(cmd)
 }
 
-// working makes a request of the ARGOCD_* environment and the working folder.
-func (env *environment) working(f *workingFlags) (*plugin.Request, error) {
-	r, err := plugin.FromEnviron(env.environ())
-	if err != nil {
-		return nil, err
-	}
+// working adds the working folder, and the flags, to what the environment says.
+func (env *environment) working(f *workingFlags, r *plugin.Request) error {
 	treeLimits, err := f.limits.set(&r.Limits)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dir, err := folder(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root, err := env.workingRoot(f.root, dir, r.Path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	sent, err := sentFolder(root, dir, r.Path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	part := plugin.PartOfRepository(r.Path, sent)
 	tree, err := source.Dir(root, treeLimits)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.Tree, r.Path = tree.Below(part), filepath.ToSlash(filepath.Join(part, sent))
 	r.Version = hallmarkVersion()
-	return r, nil
+	return nil
 }
 
 // workingRoot is the folder that was unpacked for an application in dir. That of

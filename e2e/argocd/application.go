@@ -213,10 +213,14 @@ func appPath(name string) string {
 	return "/apis/" + apiVersion + "/namespaces/" + Namespace + "/applications/" + name
 }
 
+// ServerSideApply is the sync option by which Argo CD leaves it to the API server
+// to merge objects.
+const ServerSideApply = "ServerSideApply=true"
+
 // AutoSync is the policy of Applications that Argo CD keeps as the repository
 // says, by every means it has.
-func AutoSync() *SyncPolicy {
-	return &SyncPolicy{Automated: &Automated{Prune: true, SelfHeal: true}}
+func AutoSync(options ...string) *SyncPolicy {
+	return &SyncPolicy{Automated: &Automated{Prune: true, SelfHeal: true}, SyncOptions: options}
 }
 
 // Create makes the destination's namespace and an Application.
@@ -385,9 +389,10 @@ func (a *ArgoCD) Applied(t testing.TB, app *Application) []Live {
 	if app.Status.OperationState == nil {
 		t.Fatalf("application %q was never synced", app.Metadata.Name)
 	}
+	serverSide := app.Spec.SyncPolicy != nil && slices.Contains(app.Spec.SyncPolicy.SyncOptions, ServerSideApply)
 	var out []Live
 	for _, r := range app.Status.OperationState.SyncResult.Resources {
-		out = append(out, a.Live(t, r))
+		out = append(out, a.live(t, r, serverSide))
 	}
 	slices.SortFunc(out, func(x, y Live) int { return strings.Compare(x.String(), y.String()) })
 	return out
@@ -399,12 +404,12 @@ type Live struct {
 	Metadata Metadata
 	// Manifest is what was applied, by the annotation that kubectl and Argo CD
 	// leave: the object as repo-server gave it, with what Argo CD adds to it and
-	// without what the API server and other controllers do.
+	// without what the API server and other controllers do. Server-side apply
+	// leaves no annotation, and so no Manifest.
 	Manifest cluster.Object
 }
 
-// Live reads one object.
-func (a *ArgoCD) Live(t testing.TB, r Resource) Live {
+func (a *ArgoCD) live(t testing.TB, r Resource, serverSide bool) Live {
 	t.Helper()
 	path, err := a.Cluster.Path(r.apiVersion(), r.Kind, r.Namespace, r.Name)
 	if err != nil {
@@ -415,7 +420,11 @@ func (a *ArgoCD) Live(t testing.TB, r Resource) Live {
 		t.Fatal(err)
 	}
 	live := Live{Resource: r, Metadata: object.Metadata}
-	if err := json.Unmarshal([]byte(live.Metadata.Annotations[lastApplied]), &live.Manifest); err != nil {
+	text, found := live.Metadata.Annotations[lastApplied]
+	if serverSide && !found {
+		return live
+	}
+	if err := json.Unmarshal([]byte(text), &live.Manifest); err != nil {
 		t.Fatalf("%s: annotation %s: %v", r, lastApplied, err)
 	}
 	return live

@@ -38,6 +38,22 @@ var Releases = []Release{
 // Program is the file name of the release's one program for everything.
 func (r Release) Program() string { return "argocd-" + r.Version }
 
+// ModuleDir is the folder of the release's module in the module cache, where its
+// manifests are. Root is the folder of hallmark's repository.
+func (r Release) ModuleDir(root string) (string, error) {
+	c := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", r.module)
+	c.Dir = filepath.Join(root, "tools", r.tools)
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("finding %s: %w", r.module, err)
+	}
+	dir := strings.TrimSpace(string(out))
+	if dir == "" {
+		return "", fmt.Errorf("the module %s is not downloaded: run go mod download in %s", r.module, c.Dir)
+	}
+	return dir, nil
+}
+
 // Namespace is where Argo CD's own objects and the Applications live.
 const Namespace = "argocd"
 
@@ -161,7 +177,7 @@ func (a *ArgoCD) linkTools(t testing.TB) string {
 // argocd-cm is the one that hallmark ships, so that its rule is what is tested.
 func (a *ArgoCD) install(t testing.TB) error {
 	t.Helper()
-	module, err := a.moduleDir()
+	module, err := a.Release.ModuleDir(a.Root)
 	if err != nil {
 		return err
 	}
@@ -224,21 +240,6 @@ func (a *ArgoCD) applySettings() error {
 		return err
 	}
 	return a.Cluster.Patch(path, cluster.MergePatch, cluster.Object{"metadata": cluster.Object{"labels": cluster.Object{"app.kubernetes.io/part-of": "argocd"}}})
-}
-
-// moduleDir is the folder of the release's module in the module cache.
-func (a *ArgoCD) moduleDir() (string, error) {
-	c := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", a.Release.module)
-	c.Dir = filepath.Join(a.Root, "tools", a.Release.tools)
-	out, err := c.Output()
-	if err != nil {
-		return "", fmt.Errorf("finding %s: %w", a.Release.module, err)
-	}
-	dir := strings.TrimSpace(string(out))
-	if dir == "" {
-		return "", fmt.Errorf("the module %s is not downloaded: run go mod download in %s", a.Release.module, c.Dir)
-	}
-	return dir, nil
 }
 
 func absolute(t testing.TB, path string) string {

@@ -47,17 +47,32 @@ type Cluster struct {
 // test.
 func Start(t testing.TB, bin string) *Cluster {
 	t.Helper()
+	// No service account is made, and no token is ever mounted.
+	c := StartServer(t, bin, "--disable-admission-plugins=ServiceAccount")
+	c.start(t, bin, "kube-controller-manager",
+		"--kubeconfig="+c.Kubeconfig, "--service-account-private-key-file="+c.key(),
+		"--use-service-account-credentials=false", "--leader-elect=false",
+		"--controllers="+controllers, "--kube-api-qps=200", "--kube-api-burst=400",
+		"--bind-address=127.0.0.1", "--secure-port="+fmt.Sprint(Ports(t, 1)[0]),
+		"--cert-dir="+filepath.Join(c.Dir, "controller-manager"))
+	c.playNodes(t)
+	return c
+}
+
+// StartServer starts the API server alone, with the admission that a real
+// cluster has but for what flags turn off. No controller runs.
+func StartServer(t testing.TB, bin string, flags ...string) *Cluster {
+	t.Helper()
 	dir := TempDir(t)
 	c := &Cluster{Dir: dir, Logs: filepath.Join(dir, "logs"), Token: rand.Text(), Kubeconfig: filepath.Join(dir, "kubeconfig.json")}
 	if err := os.Mkdir(c.Logs, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ports := Ports(t, 4)
-	etcd, peer, api, controllerManager := ports[0], ports[1], ports[2], ports[3]
+	ports := Ports(t, 3)
+	etcd, peer, api := ports[0], ports[1], ports[2]
 	c.URL = Loopback("https", api)
 
-	key := filepath.Join(dir, "service-account.pem")
-	write(t, key, newKey(t))
+	write(t, c.key(), newKey(t))
 	tokens := filepath.Join(dir, "tokens.csv")
 	write(t, tokens, []byte(c.Token+`,admin,1,"system:masters"`+"\n"))
 
@@ -67,16 +82,15 @@ func Start(t testing.TB, bin string) *Cluster {
 		"--listen-peer-urls="+Loopback("http", peer), "--initial-advertise-peer-urls="+Loopback("http", peer),
 		"--initial-cluster=default="+Loopback("http", peer), "--log-level=warn")
 	certificates := filepath.Join(dir, "certificates")
-	server := c.start(t, bin, "kube-apiserver",
+	server := c.start(t, bin, "kube-apiserver", append(flags,
 		"--etcd-servers="+Loopback("http", etcd),
 		"--secure-port="+fmt.Sprint(api), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none", // 127.0.0.1 is no address of an Endpoints object
 		"--cert-dir="+certificates,
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+		"--service-account-key-file="+c.key(), "--service-account-signing-key-file="+c.key(),
 		"--authorization-mode=RBAC", "--token-auth-file="+tokens,
-		"--service-cluster-ip-range=10.0.0.0/24",
-		"--disable-admission-plugins=ServiceAccount") // no token is ever mounted
+		"--service-cluster-ip-range=10.0.0.0/24")...)
 
 	wait.Until(t, startTimeout, "the API server is ready", func() error {
 		if err := server.Ended(); err != nil {
@@ -97,16 +111,11 @@ func Start(t testing.TB, bin string) *Cluster {
 		return err
 	}, server.Tail)
 	write(t, c.Kubeconfig, c.kubeconfig(t))
-
-	c.start(t, bin, "kube-controller-manager",
-		"--kubeconfig="+c.Kubeconfig, "--service-account-private-key-file="+key,
-		"--use-service-account-credentials=false", "--leader-elect=false",
-		"--controllers="+controllers, "--kube-api-qps=200", "--kube-api-burst=400",
-		"--bind-address=127.0.0.1", "--secure-port="+fmt.Sprint(controllerManager),
-		"--cert-dir="+filepath.Join(dir, "controller-manager"))
-	c.playNodes(t)
 	return c
 }
+
+// key is the file of the key that signs tokens of service accounts.
+func (c *Cluster) key() string { return filepath.Join(c.Dir, "service-account.pem") }
 
 func (c *Cluster) start(t testing.TB, bin, name string, args ...string) *process.Process {
 	t.Helper()

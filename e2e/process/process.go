@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,19 +64,27 @@ func Start(t testing.TB, p Program) *Process {
 	c.Dir = p.Home
 	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.Home, "TMPDIR=" + p.Home}, p.Env...)
 	c.Stdout, c.Stderr = log, log
-	// A group of its own, so that what the program starts ends with it. The
-	// kernel sends the death signal when the thread that started the program
-	// ends; Go ends threads only with goroutines that are locked to them, and
-	// none is here.
+	// A group of its own, so that what the program starts ends with it.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
+	process := &Process{program: p, command: c, ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// The kernel sends the death signal when the thread that started the
+		// program ends. This one is kept until the program has ended: on a shared
+		// thread, a goroutine that takes it with it (package jail) would end the
+		// program too.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.Start()
+		started <- err
+		if err == nil {
+			process.err = c.Wait()
+			close(process.ended)
+		}
+	}()
+	if err := <-started; err != nil {
 		t.Fatalf("starting %s: %v", p.Name, err)
 	}
-	process := &Process{program: p, command: c, ended: make(chan struct{})}
-	go func() {
-		process.err = c.Wait()
-		close(process.ended)
-	}()
 	t.Cleanup(func() {
 		_ = process.Stop() // a test that cares has asked before
 		if t.Failed() {

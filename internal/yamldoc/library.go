@@ -56,7 +56,7 @@ func (l Limits) decodeLibrary(src source) (any, error) {
 			return depth > l.Depth && n.Kind != yamlv3.ScalarNode && n.Kind != yamlv3.AliasNode
 		})
 	case errors.Is(err, errBytes):
-		return nil, src.line(1, 0, fmt.Sprintf("expands to more than %d bytes (limit Bytes)", l.Bytes))
+		return nil, src.line(1, 0, fmt.Sprintf("%s more than %d bytes (limit Bytes)", expands, l.Bytes))
 	case errors.Is(err, errKey):
 		return nil, src.search("a map key must be a string, a number or a boolean, not null", func(n *yamlv3.Node, _ int, key bool) bool {
 			return key && n.Kind == yamlv3.ScalarNode && n.Tag == "!!null"
@@ -66,6 +66,33 @@ func (l Limits) decodeLibrary(src source) (any, error) {
 			return !key && n.Tag == "!!float" && strings.Contains(n.Value, ".") && strings.Trim(strings.ToLower(n.Value), "+-.infa") == ""
 		})
 	}
+}
+
+// How the messages about a document that is larger than it looks begin.
+const (
+	expands       = "expands to"
+	aliasesExpand = "aliases expand the document"
+)
+
+// What can be an anchor and what can be an alias, but hardly is in prose.
+var (
+	anchor = regexp.MustCompile(`(?m)(?:^|[\s\[{,])&\S`)
+	alias  = regexp.MustCompile(`(?m)(?:^|[\s\[{,])\*\S`)
+)
+
+// CheckAliases returns the error of [Stream] if it is that aliases make a document
+// of data much larger than it looks: for data that is read by another parser, which
+// may have no such bound.
+func CheckAliases(file string, data []byte) error {
+	if !anchor.Match(data) || !alias.Match(data) {
+		return nil
+	}
+	fault := (*diag.Error)(nil)
+	if _, err := Stream(file, data); errors.As(err, &fault) &&
+		(strings.HasPrefix(fault.Msg, expands) || strings.HasPrefix(fault.Msg, aliasesExpand)) {
+		return fault
+	}
+	return nil
 }
 
 // unmarshal guards the library, which reports most faults by panicking inside
@@ -215,7 +242,7 @@ func (l Limits) translate(s source, err error) error {
 	case strings.HasPrefix(msg, "exceeded max depth"):
 		msg = l.tooDeep() // the library has a limit of its own
 	case msg == "document contains excessive aliasing":
-		msg = "aliases expand the document out of proportion to its size (limit of the YAML library)"
+		msg = aliasesExpand + " out of proportion to its size (limit of the YAML library)"
 	case msg == "control characters are not allowed", strings.Contains(msg, "UTF-8"), msg == "invalid Unicode character":
 		if offset, r, found := forbidden(s.text); found {
 			if r == utf8.RuneError {

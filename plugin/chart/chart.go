@@ -141,6 +141,9 @@ func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, 
 	if o.MaxOutput == 0 {
 		o.MaxOutput = DefaultMaxOutput
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	out, err := guarded(func() (*Output, error) { return c.render(ctx, engine, o) })
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -112,6 +112,30 @@ func TestTwoVersionsOfADependency(t *testing.T) {
 	})
 }
 
+// Nothing is begun for a request that is over.
+func TestRenderWithItsContextDone(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine Engine) {
+		ch, err := Load(chartFS(map[string]string{"templates/c.yaml": ""}), "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		o := Options{ReleaseName: "web", SetFile: []Assignment{{Name: "a", Value: "a"}}, ReadFile: func(string) ([]byte, error) {
+			cancel(cause)
+			return nil, nil
+		}}
+		if _, err := ch.Render(ctx, engine, o); !errors.Is(err, cause) {
+			t.Errorf("done while it renders: got error %v, want the context's cause", err)
+		}
+		o.ReadFile = func(string) ([]byte, error) { t.Error("the engine ran"); return nil, nil }
+		if _, err := ch.Render(ctx, engine, o); !errors.Is(err, cause) {
+			t.Errorf("done before: got error %v, want the context's cause", err)
+		}
+	})
+}
+
 // Stream is what a kustomization reads when it inflates the chart.
 func TestStream(t *testing.T) {
 	t.Parallel()

@@ -197,10 +197,13 @@ func (s *session) build() (objects []object.Object, err error) {
 // content unless it is an error of Kustomize about a schema.
 func (s *session) panicked(cause any, stack []byte) error {
 	if err, ok := cause.(error); ok {
-		return &fault{message: s.target() + ": the build panicked: " + withoutContentText(err.Error()), cause: err}
+		return &fault{message: s.target() + ": the build panicked: " + withoutContentText(err.Error()), cause: errors.Join(ErrPanic, err)}
 	}
-	return &fault{message: fmt.Sprintf("%s: the build panicked (%T) at %s", s.target(), cause, panicSite(stack))}
+	return &fault{message: fmt.Sprintf("%s: the build panicked (%T) at %s", s.target(), cause, panicSite(stack)), cause: ErrPanic}
 }
+
+// ErrPanic is inside the error of a build in which Kustomize panicked.
+var ErrPanic = errors.New("kustomize panicked")
 
 // errFreshSchema asks for a build on a pristine OpenAPI schema. A process that
 // has built before has the built-in schema loaded or marked to be loaded, and a

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hallmark.dev/hallmark/internal/yamldoc"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
@@ -166,6 +167,10 @@ func (t *tree) ReadFile(abs string) ([]byte, error) {
 		if content, err = fs.ReadFile(t.fsys, name); err != nil {
 			return nil, t.report(err)
 		}
+	}
+	// Kustomize's parser has no bound on what aliases expand to.
+	if err := yamldoc.CheckAliases(name, content); err != nil {
+		return nil, t.report(err)
 	}
 	if t.onRead != nil && !t.inPlugin {
 		if err := t.onRead(name, content); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/redact"
+	"hallmark.dev/hallmark/internal/yamldoc"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -89,6 +90,11 @@ func (s *session) scan(name string, content []byte) []error {
 	}
 	if faults := k.EnforceFields(); len(faults) > 0 {
 		return []error{&fault{message: name + ": " + strings.Join(faults, "; ")}}
+	}
+	for _, p := range k.Patches {
+		if err := yamldoc.CheckAliases(name+": patch", []byte(p.Patch)); err != nil {
+			return []error{err}
+		}
 	}
 	c := checker{session: s, file: name, dir: path.Dir(name)}
 	for _, entry := range k.Resources {

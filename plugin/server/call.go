@@ -17,7 +17,7 @@ import (
 )
 
 // call is one request as it is observed. Its methods may be called by work that
-// goes on after the answer, and do nothing then.
+// goes on after the answer, when the line of the log is written.
 type call struct {
 	server *Server
 	method string
@@ -77,15 +77,15 @@ func withoutPassword(repo string) string {
 	u, err := url.Parse(repo)
 	if err != nil || u.Host == "" {
 		// git@host:path, where nothing is secret, or nothing that can be told apart.
-		if before, after, found := strings.Cut(repo, "@"); found && strings.Contains(before, ":") {
-			return after
+		if at := strings.LastIndexByte(repo, '@'); at >= 0 && strings.Contains(repo[:at], ":") {
+			return repo[at+1:]
 		}
 		return repo
 	}
 	if u.User != nil {
 		u.User = url.User("xxxxx")
 	}
-	u.RawQuery = ""
+	u.RawQuery, u.Fragment = "", ""
 	return u.String()
 }
 
@@ -140,7 +140,7 @@ func (c *call) end(err error) error {
 	attrs := slices.Concat(c.attrs, []any{"seconds", c.server.options.Now().Sub(c.start).Seconds()})
 	log := c.server.options.Log
 	if err == nil {
-		log.Info(done[c.method], attrs...)
+		log.Info(answered(c.method), attrs...)
 		return nil
 	}
 	text := c.server.options.Explain(err)
@@ -155,11 +155,15 @@ const (
 	methodAnnounce = "GetParametersAnnouncement"
 )
 
-// done is what the log says of a call that was answered.
-var done = map[string]string{
-	methodGenerate: "generated",
-	methodMatch:    "matched",
-	methodAnnounce: "announced",
+// answered is what the log says of a call that was.
+func answered(method string) string {
+	switch method {
+	case methodGenerate:
+		return "generated"
+	case methodMatch:
+		return "matched"
+	}
+	return "announced"
 }
 
 // The outcomes of a call, as the metrics have them.
@@ -189,7 +193,7 @@ func classify(err error) (outcome string, code codes.Code) {
 		return outcomeCanceled, codes.Canceled
 	case status.Code(err) != codes.Unknown:
 		return outcomeProtocol, codes.InvalidArgument // what the transport refused, such as a message that is too large
-	case errors.Is(err, plugin.ErrPanic):
+	case plugin.IsPanic(err):
 		return outcomePanic, codes.Internal
 	case plugin.IsLimit(err):
 		return outcomeLimit, codes.ResourceExhausted

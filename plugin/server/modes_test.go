@@ -2,9 +2,11 @@ package server
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/cmpserver/apiclient"
+	"github.com/argoproj/argo-cd/v2/util/app/discovery"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -24,16 +26,16 @@ func TestMatchRepository(t *testing.T) {
 		"elsewhere":     tgz(t, regular("app/a.yaml", configMap("a", "b")), regular("hallmark.yaml", marker), regular("Chart.yaml", chartYAML)),
 		"none":          tgz(t, regular("other/Chart.yaml", chartYAML)),
 	}
-	for discovery, supported := range map[Discovery]map[string]bool{
+	for mode, supported := range map[Discovery]map[string]bool{
 		DiscoverNone:   {},
 		"":             {},
 		DiscoverMarked: {"marked": true},
 		DiscoverAll:    {"marked": true, "chart": true, "kustomization": true},
 	} {
-		t.Run(string(discovery), func(t *testing.T) {
+		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			r := start(t, func(o *Options) { o.Discover = discovery })
-			enabled := discovery == DiscoverMarked || discovery == DiscoverAll
+			r := start(t, func(o *Options) { o.Discover = mode })
+			enabled := mode == DiscoverMarked || mode == DiscoverAll
 			check, err := r.client.CheckPluginConfiguration(t.Context(), &emptypb.Empty{})
 			if err != nil {
 				t.Fatal(err)
@@ -47,11 +49,42 @@ func TestMatchRepository(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := answer.(*apiclient.RepositoryResponse)
-				if got.IsSupported != supported[name] || got.IsDiscoveryEnabled != enabled {
-					t.Errorf("%s: got supported %t, enabled %t, want %t, %t", name, got.IsSupported, got.IsDiscoveryEnabled, supported[name], enabled)
+				if got.IsSupported != supported[name] || got.IsDiscoveryEnabled != supported[name] {
+					t.Errorf("%s: got supported %t, enabled %t, want both %t", name, got.IsSupported, got.IsDiscoveryEnabled, supported[name])
 				}
 			}
 		})
+	}
+}
+
+// Argo CD's own code decides: an application that names the plugin gets it whatever
+// the mode is, one that does not only where its folder is declared.
+func TestDiscoveryByArgoCD(t *testing.T) {
+	for _, mode := range []Discovery{DiscoverNone, DiscoverMarked, DiscoverAll} {
+		for folder, files := range map[string]map[string]string{
+			"plain":  {"app/a.yaml": configMap("a", "b")},
+			"chart":  {"app/Chart.yaml": chartYAML},
+			"marked": {"app/a.yaml": configMap("a", "b"), "app/hallmark.yaml": "apiVersion: hallmark.dev/v1\nkind: Render\n"},
+		} {
+			t.Run(string(mode)+"/"+folder, func(t *testing.T) {
+				r := start(t, func(o *Options) { o.Discover = mode })
+				t.Setenv("ARGOCD_PLUGINSOCKFILEPATH", filepath.Dir(r.socket))
+				root := checkout(t, files)
+				for _, name := range []string{"hallmark", ""} {
+					closer, _, err := discovery.DetectConfigManagementPlugin(t.Context(), filepath.Join(root, "app"), root, name, env(), nil)
+					if err == nil {
+						err = closer.Close()
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					declared := mode == DiscoverMarked && folder == "marked" || mode == DiscoverAll && folder != "plain"
+					if found, want := err == nil, name != "" || declared; found != want {
+						t.Errorf("plugin name %q: found %t, want %t (%v)", name, found, want, err)
+					}
+				}
+			})
+		}
 	}
 }
 

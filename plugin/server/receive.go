@@ -106,6 +106,21 @@ func (c *chunks) rest() {
 	c.left = nil
 }
 
+// drain reads a stream that nobody wants to its end, or until ctx is done.
+func drain(ctx context.Context, from stream) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for err := error(nil); err == nil; {
+			_, err = from.Recv()
+		}
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}
+
 // verify compares the archive, once it is read, with its checksum.
 func (c *chunks) verify(checksum string) error {
 	want, err := hex.DecodeString(checksum)

@@ -13,9 +13,11 @@ import (
 	"github.com/argoproj/argo-cd/v2/cmpserver/apiclient"
 	"github.com/argoproj/argo-cd/v2/common"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
 
 	"hallmark.dev/hallmark/plugin"
 )
@@ -34,8 +36,11 @@ type Options struct {
 	// InFlight is the largest number of requests that are worked on at once,
 	// at least 1; more wait.
 	InFlight int
-	// DrainTimeout bounds how long requests may go on once the server stops.
-	DrainTimeout time.Duration
+	// DrainDelay is how long requests are still taken when the server is told to
+	// stop, no longer ready: repo-server, told at the same moment, finishes
+	// requests of its own that lead here. DrainTimeout bounds how long requests
+	// may go on after that.
+	DrainDelay, DrainTimeout time.Duration
 	// Version is hallmark's own.
 	Version string
 
@@ -91,7 +96,11 @@ func New(o Options) *Server {
 		slots:   make(chan struct{}, o.InFlight),
 	}
 	s.metrics = newInstruments(s)
+	// repo-server sends a repository in chunks of 1 KiB, and gRPC's own pool would
+	// hold each in 4 KiB while a request waits.
+	chunk := common.GetCMPChunkSize() + 128
 	s.grpc = grpc.NewServer(
+		experimental.BufferPool(mem.NewTieredBufferPool(256, chunk, 4*chunk, 16*chunk, 1<<20)),
 		grpc.MaxRecvMsgSize(apiclient.MaxGRPCMessageSize),
 		grpc.MaxSendMsgSize(apiclient.MaxGRPCMessageSize),
 		grpc.InitialWindowSize(window),
@@ -123,7 +132,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.setReady(false)
-	s.options.Log.Info("draining", "inFlight", len(s.slots), "timeout", s.options.DrainTimeout.String())
+	s.options.Log.Info("draining", "inFlight", len(s.slots), "delay", s.options.DrainDelay.String(), "timeout", s.options.DrainTimeout.String())
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+	case <-time.After(s.options.DrainDelay):
+	}
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)

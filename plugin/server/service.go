@@ -35,19 +35,24 @@ func (s *service) GenerateManifest(from apiclient.ConfigManagementPluginService_
 	})
 }
 
-// MatchRepository says whether an application without a plugin's name is for
-// this one.
+// MatchRepository says whether an application is for this plugin. repo-server asks
+// for those that name it as well, and takes a no for them too, unless it comes
+// with the word that discovery is off (util/app/discovery, cmpSupports). So a no is
+// always given in that form: to an application without a plugin's name it means
+// the same. A folder that cannot be looked at is a no, because repo-server drops an
+// error; GenerateManifest gives it to those that name the plugin.
 func (s *service) MatchRepository(from apiclient.ConfigManagementPluginService_MatchRepositoryServer) error {
 	return s.serve(from, methodMatch, func(_ context.Context, c *call) (send func() error, err error) {
-		response := &apiclient.RepositoryResponse{IsDiscoveryEnabled: s.discovers()}
-		if response.IsDiscoveryEnabled {
+		supported := false
+		if s.discovers() {
 			found, err := plugin.Recognise(c.request)
 			if err != nil {
-				return nil, err
+				c.warn(err)
 			}
-			response.IsSupported = found.Marked || s.options.Discover == DiscoverAll && found.Renderer != plugin.RendererPlain
+			supported = err == nil && (found.Marked || s.options.Discover == DiscoverAll && found.Renderer != plugin.RendererPlain)
 		}
-		c.note("supported", response.IsSupported)
+		c.note("supported", supported)
+		response := &apiclient.RepositoryResponse{IsSupported: supported, IsDiscoveryEnabled: supported}
 		return func() error { return from.SendAndClose(response) }, nil
 	})
 }
@@ -94,6 +99,7 @@ func (s *Server) serve(from stream, method string, work func(context.Context, *c
 	ctx, cancel := early(from.Context())
 	defer cancel()
 	if c.slot, err = s.acquire(ctx); err != nil {
+		drain(ctx, from)
 		return err
 	}
 	defer c.slot.answered()
@@ -150,7 +156,7 @@ func (s *Server) receive(from stream, c *call) error {
 		// A parameter that is wrong must not take away the form in which it is
 		// put right: then the list is that of an application without parameters.
 		c.warn(err)
-		r.Parameters, err = plugin.Parameters{}, nil
+		err = nil
 	}
 	if err == nil {
 		err = receive(r, meta, archive, s.options.TreeLimits)

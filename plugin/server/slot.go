@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -37,15 +36,21 @@ func (s *Server) acquire(ctx context.Context) (*slot, error) {
 		return taken, nil
 	default:
 	}
+	// Not to the last moment: the client may have to send its repository before
+	// it reads the answer, and a slot that comes so late is of no use.
+	waits := ctx
+	if deadline, bounded := ctx.Deadline(); bounded {
+		const share = 10 // of the time that is left
+		early := deadline.Add(-deadline.Sub(s.options.Now()) / share)
+		var cancel context.CancelFunc
+		waits, cancel = context.WithDeadlineCause(ctx, early, busyError{cap(s.slots)})
+		defer cancel()
+	}
 	select {
 	case s.slots <- struct{}{}:
 		return taken, nil
-	case <-ctx.Done():
-		cause := context.Cause(ctx)
-		if errors.Is(cause, errDeadline) {
-			cause = busyError{cap(s.slots)}
-		}
-		return nil, cause
+	case <-waits.Done():
+		return nil, context.Cause(waits)
 	}
 }
 

@@ -94,18 +94,7 @@ func TestManyRequests(t *testing.T) {
 			}
 		})
 	}
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
-		if _, text := r.probe(t, "/metrics"); metric(t, text, "hallmark_in_flight") > 2 {
-			t.Fatalf("more requests than slots:\n%s", ours(text))
-		}
-	}
+	all.Wait()
 }
 
 // An engine that does not end holds its slot until it does, whatever the client

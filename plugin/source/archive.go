@@ -3,12 +3,13 @@ package source
 import (
 	"bufio"
 	"cmp"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Archive is how the tgz of a repository is taken in for one application, the

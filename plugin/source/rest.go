@@ -4,11 +4,12 @@ import (
 	"archive/tar"
 	"bufio"
 	"cmp"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // maxScans is how often an archive is gone through for a part of what is left in

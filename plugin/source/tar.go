@@ -3,7 +3,6 @@ package source
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // intake is one archive being read.
