@@ -41,7 +41,7 @@ func (a *ArgoCD) Serve(t testing.TB, name, program string, flags ...string) *Sid
 	address := fmt.Sprintf("127.0.0.1:%d", cluster.Ports(t, 1)[0])
 	s := &Sidecar{socket: filepath.Join(a.Plugins, name+".sock"), metrics: "http://" + address + "/metrics", program: process.Program{
 		Name: name, Path: program, Home: a.Cluster.Dir, Logs: a.Cluster.Logs, Grace: drain,
-		Args: append([]string{"serve", "--name", name, "--plugins-dir", a.Plugins, "--http-address", address}, flags...),
+		Args: append([]string{"serve", "--name", name, "--plugins-dir", a.Plugins, "--http-address", address, "--drain-delay", "0s"}, flags...),
 	}}
 	s.Restart(t)
 	return s
