@@ -45,6 +45,10 @@
 //     bounded memory; a parameter that no environment variable could hold.
 //   - exec: argocd-cmp-server with the plugin.yaml that is shipped gives what
 //     `hallmark serve` gives, stamps included.
+//   - ui: the parameters that argocd-server asks repo-server for are those that
+//     `hallmark parameters` prints. A sidecar with discovery renders a folder with
+//     hallmark.yaml for an Application that names no plugin, and any folder for one
+//     that names it.
 //
 // TestManifests has an API server accept what ../manifests installs, and looks at
 // the pod that comes of it. TestImage builds what ../Dockerfile describes and runs

@@ -62,6 +62,7 @@ var scenarios = []scenario{
 	{"refused", refused},
 	{"large-parameter", largeParameter},
 	{"exec", execMode},
+	{"ui", ui},
 }
 
 func TestArgoCD(t *testing.T) {

@@ -16,9 +16,29 @@ import (
 var update = flag.Bool("update", false, "update the expected output inside the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(temporary{m}, map[string]func(){
 		"hallmark": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
+}
+
+// temporary gives the tests a folder for temporary files: argo-cd's client makes
+// a folder for each repository that it sends, and leaves it there.
+type temporary struct{ *testing.M }
+
+func (m temporary) Run() int {
+	dir, err := os.MkdirTemp("", "hm")
+	if err != nil {
+		panic(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			panic(err)
+		}
+	}()
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		panic(err)
+	}
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {

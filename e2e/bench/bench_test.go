@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hallmark.dev/hallmark/e2e/argocd"
+	"hallmark.dev/hallmark/e2e/reposerver"
 )
 
 var (
@@ -146,10 +147,10 @@ func (s *repoServer) compare(b *testing.B, r request) string {
 }
 
 // withoutStamps returns the objects of an answer in an order of their own.
-func withoutStamps(b *testing.B, answer message) []string {
+func withoutStamps(b *testing.B, answer reposerver.Message) []string {
 	b.Helper()
 	var out []string
-	for _, manifest := range answer.texts(b, 1) {
+	for _, manifest := range answer.Texts(b, 1) {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(manifest), &object); err != nil {
 			b.Fatal(err)

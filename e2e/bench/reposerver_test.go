@@ -11,19 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"hallmark.dev/hallmark/e2e/argocd"
 	"hallmark.dev/hallmark/e2e/cluster"
 	"hallmark.dev/hallmark/e2e/process"
+	"hallmark.dev/hallmark/e2e/reposerver"
 	"hallmark.dev/hallmark/e2e/wait"
 )
 
 // repoServer is Argo CD's repo-server with redis. To render it needs no cluster.
 type repoServer struct {
 	*argocd.ArgoCD // without a cluster and a controller: only its sidecars are used
-	connection     *grpc.ClientConn
+	client         *reposerver.Client
 }
 
 func startRepoServer(b *testing.B) *repoServer {
@@ -68,17 +66,12 @@ func startRepoServer(b *testing.B) *repoServer {
 			"ARGOCD_SSH_DATA_PATH=" + dir, "ARGOCD_TLS_DATA_PATH=" + dir,
 		},
 	})
-	s.connection, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodec(codec{}), grpc.MaxCallRecvMsgSize(largest)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { s.connection.Close() })
+	s.client = reposerver.NewClient(b, address)
 	wait.Until(b, time.Minute, "repo-server answers", func() error {
 		if err := server.Ended(); err != nil {
 			return err
 		}
-		return s.connection.Invoke(context.Background(), "/grpc.health.v1.Health/Check", &message{}, &message{})
+		return s.client.Healthy(context.Background())
 	}, server.Tail)
 	return s
 }
@@ -128,21 +121,21 @@ const (
 var apiVersions = []string{"v1", "apps/v1", "batch/v1", "policy/v1", "autoscaling/v2", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"}
 
 // encode makes a ManifestRequest of it.
-func (r request) encode() message {
-	source := message{}.text(1, r.repo).text(2, r.path).text(4, "main")
-	value := message{}.text(1, "replicas").text(2, fmt.Sprint(r.replicas))
+func (r request) encode() reposerver.Message {
+	source := reposerver.Message{}.Text(1, r.repo).Text(2, r.path).Text(4, "main")
+	value := reposerver.Message{}.Text(1, "replicas").Text(2, fmt.Sprint(r.replicas))
 	if r.plugin == "" {
-		source = source.message(7, message{}.message(2, value)) // helm, parameters
+		source = source.Message(7, reposerver.Message{}.Message(2, value)) // helm, parameters
 	} else {
-		parameter := message{}.text(1, "helm-parameters").message(3, message{}.message(1, value)) // map
-		source = source.message(11, message{}.text(1, r.plugin).message(3, parameter))
+		parameter := reposerver.Message{}.Text(1, "helm-parameters").Message(3, reposerver.Message{}.Message(1, value)) // map
+		source = source.Message(11, reposerver.Message{}.Text(1, r.plugin).Message(3, parameter))
 	}
-	m := message{}.message(1, message{}.text(1, r.repo)).text(2, "main").
-		flag(3). // noCache
-		text(4, "app.kubernetes.io/instance").text(5, r.app).text(8, namespace).
-		message(10, source).text(14, kubeVersion)
+	m := reposerver.Message{}.Message(1, reposerver.Message{}.Text(1, r.repo)).Text(2, "main").
+		Flag(3). // noCache
+		Text(4, "app.kubernetes.io/instance").Text(5, r.app).Text(8, namespace).
+		Message(10, source).Text(14, kubeVersion)
 	for _, v := range apiVersions {
-		m = m.text(15, v)
+		m = m.Text(15, v)
 	}
 	return m
 }
@@ -158,10 +151,10 @@ func (r request) environ() []string {
 }
 
 // generate calls GenerateManifest.
-func (s *repoServer) generate(r request) (message, error) {
-	in, out := r.encode(), message{}
-	if err := s.connection.Invoke(context.Background(), "/repository.RepoServerService/GenerateManifest", &in, &out); err != nil {
+func (s *repoServer) generate(r request) (reposerver.Message, error) {
+	answer, err := s.client.GenerateManifest(context.Background(), r.encode())
+	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", r.plugin, err)
 	}
-	return out, nil
+	return answer, nil
 }

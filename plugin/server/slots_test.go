@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -243,6 +244,38 @@ func TestDeadlineOverTheSocket(t *testing.T) {
 		}
 	}
 	eventually(t, "the slots are free", func() bool { return len(r.slots) == 0 })
+}
+
+// repo-server reads no answer before it has sent the whole repository, so one
+// that finds no slot is read to its end. This one is larger than what the
+// transport buffers.
+func TestBusyOverTheSocket(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(o *Options) { o.InFlight = 1 })
+	noise := make([]byte, 6<<20)
+	if _, err := rand.NewChaCha8([32]byte{}).Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	root := checkout(t, map[string]string{"app/a.yaml": configMap("web", "b"), "z": string(noise)})
+	r.slots <- struct{}{}
+	busy := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := r.generate(ctx, root, env())
+		return err
+	}
+	// On a machine that is busy with other things the rest may take too long.
+	err := busy()
+	for try := 1; try < 5 && status.Code(err) != codes.ResourceExhausted; try++ {
+		err = busy()
+	}
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "hallmark: error: no render slot became free before Argo CD's deadline: all 1 are taken (--max-in-flight)") {
+		t.Errorf("got error %v, want %s", err, codes.ResourceExhausted)
+	}
+	<-r.slots
+	if _, err := r.generate(t.Context(), root, env()); err != nil {
+		t.Errorf("with a slot: %v", err)
+	}
 }
 
 // A panic is an answer without what it says, and not the end of the server.
