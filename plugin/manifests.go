@@ -27,7 +27,7 @@ func printManifests(objects []object.Object) []manifest {
 		var buf []byte // grows to the largest object once, not for each
 		return func(i int) {
 			var cut int
-			buf, cut = printManifest(buf[:0], objects[i].Value)
+			buf, cut = printManifest(buf[:0], objects[i])
 			out[i] = manifest{string(buf[:cut]), string(buf[cut:])}
 		}
 	})
@@ -36,7 +36,7 @@ func printManifests(objects []object.Object) []manifest {
 
 // printManifest appends an object to dst and returns where in it the revision
 // has its place.
-func printManifest(dst []byte, value map[string]any) (printed []byte, cut int) {
+func printManifest(dst []byte, o object.Object) (printed []byte, cut int) {
 	cut = -1
 	// The way to the revision, printed key by key; everything beside it is
 	// printed whole.
@@ -51,6 +51,8 @@ func printManifest(dst []byte, value map[string]any) (printed []byte, cut int) {
 			dst = append(yamldoc.AppendJSON(dst, key, ""), ':')
 			inner, isMap := m[key].(map[string]any)
 			switch last := depth == len(way)-1; {
+			case depth == 0 && key != way[0]:
+				dst = appendBody(dst, o, key)
 			case key != way[depth], !last && !isMap:
 				dst = yamldoc.AppendJSON(dst, m[key], "")
 			case last:
@@ -61,11 +63,29 @@ func printManifest(dst []byte, value map[string]any) (printed []byte, cut int) {
 		}
 		dst = append(dst, '}')
 	}
-	walk(value, 0)
+	walk(o.Value, 0)
 	if cut < 0 {
 		cut = len(dst)
 	}
 	return dst, cut
+}
+
+// bodyMemo is the key of a printed field beside the metadata.
+type bodyMemo struct{ field string }
+
+// appendBody appends a field of the object that no stamp is in. That of an object
+// which is kept from render to render is printed once: the definitions of a chart
+// are most of what many charts give.
+func appendBody(dst []byte, o object.Object, field string) []byte {
+	if o.Body == nil {
+		return yamldoc.AppendJSON(dst, o.Value[field], "")
+	}
+	if known, found := o.Body.Get(bodyMemo{field}); found {
+		return append(dst, known.([]byte)...)
+	}
+	printed := yamldoc.AppendJSON(nil, o.Value[field], "")
+	o.Body.Set(bodyMemo{field}, printed)
+	return append(dst, printed...)
 }
 
 func joinRevision(manifests []manifest, revision string) []string {

@@ -10,6 +10,8 @@ import (
 
 	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/plugin/stamp"
+
+	"hallmark.dev/hallmark/internal/object"
 )
 
 // Manifests are the objects, each as one line of JSON.
@@ -68,7 +70,7 @@ func TestJoinRevision(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
 			t.Fatal(err)
 		}
-		printed, cut := printManifest([]byte("what was there "), value)
+		printed, cut := printManifest([]byte("what was there "), object.Object{Value: value})
 		printed, cut = printed[len("what was there "):], cut-len("what was there ")
 		m := manifest{string(printed[:cut]), string(printed[cut:])}
 		for _, revision := range []string{"REV", "", `"\`} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hallmark.dev/hallmark/internal/collector"
 	"hallmark.dev/hallmark/plugin"
 	"hallmark.dev/hallmark/plugin/server"
 	"hallmark.dev/hallmark/plugin/stamp"
@@ -32,6 +33,10 @@ type serveFlags struct {
 	logFormat, logLevel       string
 }
 
+// serverMemory is how far memory may grow before it is collected more often, in
+// bytes: enough for several large charts at once.
+const serverMemory = 400 << 20
+
 // defaultPluginsDir is where Argo CD's own manifests mount the plugins volume.
 const defaultPluginsDir = "/home/argocd/cmp-server/plugins"
 
@@ -48,7 +53,7 @@ func serveCommand(env *environment) *cobra.Command {
 	flags.StringVar(&f.version, "plugin-version", "", "`version` that Applications give behind the name, as in hallmark-v1")
 	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:8087", "`address` of /metrics, /healthz and /readyz; empty for none")
 	flags.IntVar(&f.inFlight, "max-in-flight", 2*runtime.GOMAXPROCS(0), "the most requests that are worked on at once")
-	flags.Int64Var(&f.cacheBytes, "cache-bytes", 128<<20, "about how many `bytes` of memory the cache takes; 0 for no cache")
+	flags.Int64Var(&f.cacheBytes, "cache-bytes", 64<<20, "about how many `bytes` of memory the cache takes; 0 for no cache")
 	f.limits.register(cmd)
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.discover, "discover", string(server.DiscoverNone), "`which` folders are taken for Applications that name no plugin: none, marked (with a hallmark.yaml) or all (those, charts and kustomizations); for each question repo-server sends the repository once more")
@@ -60,7 +65,7 @@ func serveCommand(env *environment) *cobra.Command {
 }
 
 func (env *environment) serve(ctx context.Context, f *serveFlags) error {
-	limitMemory()
+	collector.LimitMemory(serverMemory)
 	options, err := f.options(env.stderr)
 	if err != nil {
 		return err

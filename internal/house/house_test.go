@@ -55,6 +55,7 @@ var rows = []row{
 	{folder: "lua/vm"},
 
 	{folder: "internal/bench", tests: []string{"plugin", "plugin/*"}}, // measures the whole pipeline
+	{folder: "internal/collector", std: true},
 	{folder: "internal/diag", std: true},
 	{folder: "internal/evidence", may: []string{"internal/*"}},
 	{folder: "internal/house", std: true},

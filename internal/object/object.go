@@ -27,6 +27,9 @@ type Object struct {
 	// Memo keeps results about Value where Value is kept from render to render.
 	// It may be nil.
 	Memo *Memo
+	// Body is a Memo for what depends on Value without its metadata, and so holds
+	// for the object with another stamp too. It may be nil.
+	Body *Memo
 }
 
 // ID identifies an object within one render.

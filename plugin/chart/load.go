@@ -229,7 +229,7 @@ func decodeFile(f namedFile) ([]object.Object, error) {
 		switch v := d.Value.(type) {
 		case nil:
 		case map[string]any:
-			objects = append(objects, object.Object{Value: v, Origin: f.name, Line: d.Line, Memo: &object.Memo{}})
+			objects = append(objects, object.Object{Value: v, Origin: f.name, Line: d.Line, Memo: &object.Memo{}, Body: &object.Memo{}})
 		default:
 			return nil, &diag.Error{File: f.name, Line: d.Line, Msg: fmt.Sprintf("the document is %s, want a mapping", describe(v))}
 		}

@@ -78,6 +78,7 @@ func (a Archive) Read(r io.Reader) (*Tree, error) {
 		stream = &spool{}
 		r = io.TeeReader(r, stream)
 		in.pack = farPacker(app, in.far)
+		defer in.digest(func(name string) bool { return strings.HasPrefix(name, app+"/") })()
 	}
 	gz, err := gzip.NewReader(bufio.NewReaderSize(r, 64<<10))
 	if err != nil {

@@ -21,8 +21,11 @@ type intake struct {
 	build *builder
 	// pack decides whether the content of a file, by its name and size, is left
 	// in the archive.
-	pack    func(name string, size int64) bool
-	far     int64  // how much of that is unpacked at a time
+	pack func(name string, size int64) bool
+	far  int64 // how much of that is unpacked at a time
+	// near decides whether a digest of a file is made ahead; nil: of none.
+	near    func(name string) bool
+	digests chan *node
 	paths   int    // of the archive, implied folders among them
 	bytes   int64  // of content
 	entries int    // of any kind; it numbers the current one, from 1
@@ -165,7 +168,24 @@ func (in *intake) add(name string, h *tar.Header, r io.Reader) error {
 			return err
 		}
 	}
+	if in.near != nil && n.data != nil && in.near(name) {
+		in.digests <- n
+	}
 	return in.build.put(name, n)
+}
+
+// digest has the digests of an application's own files made while the rest of the
+// archive is unpacked: a render needs them for its inputs hash, and the answer to
+// one from memory for nothing else. stop ends it when all is read.
+func (in *intake) digest(near func(name string) bool) (stop func()) {
+	const ahead = 256
+	in.near, in.digests = near, make(chan *node, ahead)
+	go func() {
+		for n := range in.digests {
+			(&content{node: n, data: n.data}).sum()
+		}
+	}()
+	return func() { close(in.digests) }
 }
 
 // content reads a file of the size that its header claims, or past it. The limits
