@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"hallmark.dev/hallmark/internal/collector"
+	_ "hallmark.dev/hallmark/internal/collector" // before the packages of Kubernetes
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -34,7 +34,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// that no record shows. repo-server and its plugins run in containers, in
 	// UTC; so a laptop gives the same bytes.
 	time.Local = time.UTC
-	collector.Start()
 
 	// A closed pipe is an error of the write, so that what follows a failed
 	// write is done: `hallmark render --evidence FILE | head` leaves no file.

@@ -35,7 +35,7 @@ type serveFlags struct {
 
 // serverMemory is how far memory may grow before it is collected more often, in
 // bytes: enough for several large charts at once.
-const serverMemory = 400 << 20
+const serverMemory = 440 << 20
 
 // defaultPluginsDir is where Argo CD's own manifests mount the plugins volume.
 const defaultPluginsDir = "/home/argocd/cmp-server/plugins"

@@ -1,11 +1,11 @@
 // Package collector tunes Go's garbage collector for a process that is short.
 //
-// A render is short, and most of what it allocates lives until its end, so the
-// heap may grow further than usual before it is collected. The packages that are
-// compiled in, Argo CD's and Kubernetes' above all, allocate 16 MB before main
-// begins, and collecting that costs a third of the start of the process. So this
-// package turns the collector off when it is initialised; importing nothing, it
-// is among the first of this module, and before Kubernetes.
+// A render is short, and most of what it allocates lives until its end. The
+// packages that are compiled in, Argo CD's and Kubernetes' above all, allocate 16
+// MB before main begins, and collecting that alone costs a third of the start of
+// the process. So nothing is collected before a process has taken some memory; then
+// Go's usual rule applies. This package says so when it is initialised, which is
+// early, since it imports nothing that is not there already: before Kubernetes.
 //
 // It is the one package with an init function. The environment variables GOGC and
 // GOMEMLIMIT win.
@@ -19,43 +19,33 @@ import (
 	"runtime/metrics"
 )
 
-const (
-	eagerPercent = 400
-	usualPercent = 100
-	muchAlive    = 24 << 20 // bytes
-)
+// uncollected is how much memory a process takes before it collects anything, in
+// bytes: what the render of a large chart allocates altogether.
+const uncollected = 80 << 20
 
-func init() { //nolint:gochecknoinits // see the package comment
-	if os.Getenv("GOGC") == "" {
+func init() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(uncollected)
+		afterCollection(func() (again bool) {
+			debug.SetMemoryLimit(math.MaxInt64)
+			debug.SetGCPercent(100)
+			return false
+		})
 	}
 }
 
-// Start begins collection. For a large render a heap that may grow far would cost
-// memory: once much is alive, the usual rule applies again.
-func Start() {
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	debug.SetGCPercent(eagerPercent)
-	afterCollection(func() (again bool) {
-		if liveBytes() < muchAlive {
-			return true
-		}
-		debug.SetGCPercent(usualPercent)
-		return false
-	})
-}
-
-// LimitMemory has the collector work harder from soft bytes on. It is no bound:
-// what is alive may take more, and then the limit moves up, since a collector that
-// cannot free anything would take half of the processors.
+// LimitMemory is for a process that is not short. The usual rule applies from now
+// on, and from soft bytes on the collector works harder. That is no bound: what is
+// alive may take more, and then the limit moves up, since a collector that cannot
+// free anything would take half of the processors.
 func LimitMemory(soft int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
+	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(soft)
-	afterCollection(func() (again bool) {
+	afterCollection(func() (again bool) { // the first time it undoes what init does then
 		debug.SetMemoryLimit(max(soft, liveBytes()*3/2))
 		return true
 	})
