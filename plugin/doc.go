@@ -7,7 +7,12 @@
 //	stamp     write the five annotations
 //
 // A Request names a tree and a folder in it; Render returns the stamped objects
-// or an error, never both. Equal requests give equal bytes.
+// or an error, never both. Equal requests give equal bytes. A Cache does the same
+// for a server, and answers from memory what nothing has changed about.
+//
+// A render is work on goroutines that cannot be stopped from outside. So it is
+// bounded in time and memory, its caller is always answered, and Request.Ended says
+// when nobody works on it any more.
 //
 // The renderers do not know of each other. Where a kustomization inflates Helm
 // charts, this package hands the chart renderer to Kustomize.
