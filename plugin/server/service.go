@@ -131,13 +131,23 @@ func (s *Server) serve(from stream, method string, work func(context.Context, *c
 		if o.err == nil {
 			return o.send()
 		}
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
+		if ctx.Err() != nil {
+			return reason(ctx)
 		}
 		return o.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return reason(ctx)
 	}
+}
+
+// reason says why the time of a request is over: it may have been before it was
+// looked at.
+func reason(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return errDeadline
+	}
+	return cause
 }
 
 // receive reads the stream into the request of the call.

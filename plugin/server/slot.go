@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -43,14 +44,17 @@ func (s *Server) acquire(ctx context.Context) (*slot, error) {
 		const share = 10 // of the time that is left
 		early := deadline.Add(-deadline.Sub(s.options.Now()) / share)
 		var cancel context.CancelFunc
-		waits, cancel = context.WithDeadlineCause(ctx, early, busyError{cap(s.slots)})
+		waits, cancel = context.WithDeadline(ctx, early)
 		defer cancel()
 	}
 	select {
 	case s.slots <- struct{}{}:
 		return taken, nil
 	case <-waits.Done():
-		return nil, context.Cause(waits)
+		if cause := context.Cause(waits); errors.Is(cause, context.Canceled) {
+			return nil, cause
+		}
+		return nil, busyError{cap(s.slots)}
 	}
 }
 
