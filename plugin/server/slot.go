@@ -39,10 +39,10 @@ func (s *Server) acquire(ctx context.Context) (*slot, error) {
 	}
 	// Not to the last moment: the client may have to send its repository before
 	// it reads the answer, and a slot that comes so late is of no use.
-	waits := ctx
+	waits, early := ctx, time.Time{}
 	if deadline, bounded := ctx.Deadline(); bounded {
 		const share = 10 // of the time that is left
-		early := deadline.Add(-deadline.Sub(s.options.Now()) / share)
+		early = deadline.Add(-deadline.Sub(s.options.Now()) / share)
 		var cancel context.CancelFunc
 		waits, cancel = context.WithDeadline(ctx, early)
 		defer cancel()
@@ -51,7 +51,9 @@ func (s *Server) acquire(ctx context.Context) (*slot, error) {
 	case s.slots <- struct{}{}:
 		return taken, nil
 	case <-waits.Done():
-		if cause := context.Cause(waits); errors.Is(cause, context.Canceled) {
+		// A client whose time is over cancels, too.
+		cause := context.Cause(waits)
+		if errors.Is(cause, context.Canceled) && (early.IsZero() || s.options.Now().Before(early)) {
 			return nil, cause
 		}
 		return nil, busyError{cap(s.slots)}
