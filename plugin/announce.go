@@ -144,7 +144,7 @@ func (d *defaults) announce() []Announcement {
 // one of those decides is in neither. So they hold nothing that the Application
 // gave in values, which may be secret.
 func (d *defaults) lookAtChart(s *session, engine chart.Engine) error {
-	ch, err := s.in.charts.load(s.in.FS, s.in.Dir)
+	ch, err := loadChart(s.in.charts, s.in.FS, s.in.Dir)
 	if err != nil {
 		return err
 	}

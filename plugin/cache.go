@@ -51,7 +51,7 @@ const alternatives = 3
 // NewCache returns a cache of about maxBytes, half of them for charts; none means
 // that nothing is kept.
 func NewCache(maxBytes int64) *Cache {
-	return &Cache{answers: newStore[cacheKey, []kept](maxBytes / 2), charts: newCharts(maxBytes / 2)}
+	return &Cache{answers: newStore[cacheKey, []kept](maxBytes / 2), charts: newStore[[sha256.Size]byte, *chart.Chart](maxBytes / 2)}
 }
 
 // Bytes is about how much memory the cache holds.
@@ -167,34 +167,21 @@ func (s *session) key() (cacheKey, error) {
 
 // charts keeps loaded charts by what is in them: the custom resource definitions
 // of one, megabytes that hardly ever change, are decoded, hashed and searched
-// once. A nil charts keeps none.
-type charts struct {
-	*store[[sha256.Size]byte, *chart.Chart]
-}
+// once.
+type charts = store[[sha256.Size]byte, *chart.Chart]
 
-func newCharts(most int64) *charts {
-	return &charts{newStore[[sha256.Size]byte, *chart.Chart](most)}
-}
-
-// load reads the chart in dir, or takes the one that is the same.
-func (c *charts) load(fsys fs.FS, dir string) (*chart.Chart, error) {
+// loadChart reads the chart in dir, or takes the one of known that is the same.
+func loadChart(known *charts, fsys fs.FS, dir string) (*chart.Chart, error) {
 	ch, err := chart.Load(fsys, dir)
-	if err != nil || c == nil || c.store == nil {
+	if err != nil || known == nil {
 		return ch, err
 	}
 	digest := ch.Digest()
-	if known, found := c.get(digest); found {
-		return known, nil
+	if same, found := known.get(digest); found {
+		return same, nil
 	}
 	// Decoded data takes several times the space of its text.
 	const decoded = 6
-	c.put(digest, ch, decoded*ch.Size())
+	known.put(digest, ch, decoded*ch.Size())
 	return ch, nil
-}
-
-func (c *charts) size() int64 {
-	if c == nil {
-		return 0
-	}
-	return c.store.size()
 }

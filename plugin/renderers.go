@@ -31,7 +31,7 @@ type helmRenderer struct{ engine chart.Engine }
 func (h helmRenderer) Version() string { return rendererVersion(h.engine) }
 
 func (h helmRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
-	ch, err := in.charts.load(in.FS, in.Dir)
+	ch, err := loadChart(in.charts, in.FS, in.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (i *inflator) calls(path stamp.Path) []chart.Call {
 }
 
 func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error) {
-	ch, err := i.in.charts.load(i.in.FS, c.Dir)
+	ch, err := loadChart(i.in.charts, i.in.FS, c.Dir)
 	if err != nil {
 		return nil, err
 	}

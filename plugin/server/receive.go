@@ -98,12 +98,16 @@ func (c *chunks) rest() {
 	}
 	var wrong protocolError
 	if errors.As(c.err, &wrong) {
-		// The client goes on sending, and would not read an answer.
-		for err := error(nil); err == nil; {
-			_, err = c.from.Recv()
-		}
+		exhaust(c.from) // the client goes on sending, and would not read an answer
 	}
 	c.left = nil
+}
+
+// exhaust reads a stream to its end.
+func exhaust(from stream) {
+	for err := error(nil); err == nil; {
+		_, err = from.Recv()
+	}
 }
 
 // drain reads a stream that nobody wants to its end, or until ctx is done.
@@ -111,9 +115,7 @@ func drain(ctx context.Context, from stream) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for err := error(nil); err == nil; {
-			_, err = from.Recv()
-		}
+		exhaust(from)
 	}()
 	select {
 	case <-ended:
