@@ -39,6 +39,7 @@ var rows = []row{
 	{folder: "plugin/directory", may: []string{"internal/*"}},
 	{folder: "plugin/decrypt", may: []string{"plugin/source", "internal/*"}},
 	{folder: "plugin/gate", may: []string{"internal/*"}},
+	{folder: "plugin/policy", may: []string{"internal/*"}},
 	{folder: "plugin/rules", may: []string{"internal/*"}},
 	{folder: "plugin/compare", may: []string{"plugin"}},
 	{folder: "plugin/stamp", may: []string{"internal/*"}},
@@ -56,6 +57,7 @@ var rows = []row{
 
 	{folder: "internal/bench", tests: []string{"plugin", "plugin/*"}}, // measures the whole pipeline
 	{folder: "internal/collector", std: true},
+	{folder: "internal/confine"},
 	{folder: "internal/diag", std: true},
 	{folder: "internal/evidence", may: []string{"internal/*"}},
 	{folder: "internal/house", std: true},
@@ -71,6 +73,7 @@ var soleImporters = map[string]string{
 	"helm.sh/helm":                             "plugin/chart",
 	"sigs.k8s.io/kustomize":                    "plugin/overlay",
 	"github.com/getsops/sops":                  "plugin/decrypt",
+	"github.com/landlock-lsm":                  "internal/confine",
 	"github.com/argoproj/argo-cd/v2/cmpserver": "plugin/server",
 	"github.com/argoproj/argo-cd/v2/util/lua":  "lua/vm",
 	"github.com/yuin/gopher-lua":               "lua/vm",

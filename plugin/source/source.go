@@ -6,9 +6,9 @@
 // [View] is one render's access to it. The View implements fs.FS, fs.StatFS,
 // fs.ReadFileFS, fs.ReadDirFS and fs.ReadLinkFS, and that is all a renderer may
 // ask of it: a decrypting file system that wraps a View and implements the same
-// five interfaces must be able to take its place. Beyond them there are two
-// optional things, both found by a type assertion: Resolve(string) (string,
-// error), and the record of [View.Files]. [Walk] works on any fs.FS.
+// five interfaces must be able to take its place. Beyond them there are three
+// optional things, found by a type assertion: Resolve(string) (string, error),
+// the record of [View.Files], and [Unsealer]. [Walk] works on any fs.FS.
 //
 // # Paths
 //
