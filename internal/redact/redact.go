@@ -1,4 +1,6 @@
-// Package redact takes credentials out of addresses before they are shown.
+// Package redact takes secrets out of text before it is shown: credentials out
+// of addresses ([URL]), and the secret values of a request out of whatever the
+// engines say about them ([Values]).
 //
 // Users write a password into the address of a repository of charts or of Git,
 // although no tool asks them to. Such an address stands in Chart.yaml, in a
