@@ -71,6 +71,37 @@
 // [InputsHash] has the definition. It depends on things that are not in the
 // manifests (the content of files), so it cannot be recomputed from them alone.
 //
+// # Config hash
+//
+// hallmark.dev/config-hash is no part of a stamp. It stands in
+// metadata.annotations of a workload's pod template, where a render asks for it
+// ([RollOnConfig] says for which workloads), because it is meant to roll the
+// workload when a ConfigMap or a Secret changes that its pods read. The object
+// hash covers it like any other field of the template.
+//
+// It is "sha256:" and the hex SHA-256 of the RFC 8785 JSON of a list with one
+//
+//	[kind, name, {field: {entry: value, ...}, ...}]
+//
+// for each ConfigMap and core Secret of the render, in the workload's namespace,
+// that the pod template refers to with env, envFrom or a volume. The list is
+// sorted by kind, then by name, byte by byte. field is "data" or "binaryData" of
+// a ConfigMap, "data" or "stringData" of a Secret. Ignored fields are left out,
+// and so are entries that the pod does not refer to: the key of a configMapKeyRef
+// or secretKeyRef and the keys in the items of a volume are referred to alone,
+// all entries by envFrom and by a volume without items. A field with no entry
+// left is left out; the object stays in the list, if need be with {}.
+//
+// A value of a Secret stands there as the string "hmac-sha256:" and the hex
+// HMAC-SHA-256 of
+//
+//	["hallmark.dev/stamp/v1/config", namespace, name, field, entry, value]
+//
+// written as RFC 8785 JSON. There is no config hash over values of a Secret
+// without a key. Where an object names no namespace, it is the render's
+// destination's. A field that is not a map is itself the value, with entry null
+// in the HMAC.
+//
 // # Recomputing with jq and sha256sum
 //
 // With the objects in objects.json, as JSON, one after the other (not in a list
