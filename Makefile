@@ -19,9 +19,9 @@ KUBE3 = $(foreach p,chartutil lint/rules,-X $(H3)/pkg/$(p).k8sVersionMajor=1 -X 
 RELEASE = -trimpath -ldflags '-s -w'
 
 # Static programs, as those that are released: an image holds nothing else.
-build e2e bench-argocd tools helm3 helm4 kustomize e2e-tools argocd2 argocd3 etcd kubernetes: export CGO_ENABLED = 0
+build e2e bench-argocd tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes: export CGO_ENABLED = 0
 
-.PHONY: build test race lint bench bench-argocd e2e goldens fuzz tools helm3 helm4 kustomize e2e-tools argocd2 argocd3 etcd kubernetes ci
+.PHONY: build test race lint bench bench-argocd e2e goldens fuzz tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes ci
 
 build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: ; go test $(TESTFLAGS) ./...
@@ -32,10 +32,11 @@ bench-argocd: tools argocd2 build ; go -C e2e test ./bench -run '^$$' -bench . -
 e2e: e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
 goldens: tools ; go test $(GOLDENS) -update
 fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
-tools: helm3 helm4 kustomize
+tools: helm3 helm4 kustomize sops
 helm3: ; go -C tools/helm3 build -trimpath -ldflags '-s -w -X $(H3)/internal/version.version=$(H3VERSION) $(KUBE3)' -o ../../bin/helm3 $(H3)/cmd/helm
 helm4: ; go -C tools/helm4 build -trimpath -ldflags '-s -w -X $(H4)/internal/version.version=$(H4VERSION)' -o ../../bin/helm4 $(H4)/cmd/helm
 kustomize: ; go -C tools/kustomize build $(RELEASE) -o ../../bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
+sops: ; go -C tools/sops build $(RELEASE) -o ../../bin/sops github.com/getsops/sops/v3/cmd/sops
 e2e-tools: helm3 kustomize argocd2 argocd3 etcd kubernetes
 argocd2: ; go -C tools/argocd2 build $(RELEASE) -o ../../bin/argocd-2.14 github.com/argoproj/argo-cd/v2/cmd
 argocd3: ; go -C tools/argocd3 build $(RELEASE) -o ../../bin/argocd-3.2 github.com/argoproj/argo-cd/v3/cmd

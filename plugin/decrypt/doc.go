@@ -1,11 +1,36 @@
-// Package decrypt turns files that SOPS encrypted into plaintext, in memory and
-// for one render. It is the only importer of getsops/sops.
+// Package decrypt is a file system that decrypts SOPS files when they are read.
 //
-// Plaintext lives between decryption and the response and nowhere else: it is
-// never written to disk, logged, or put into an error, a metric, an evidence
-// record or a hash. An error names the file, the recipients that it wants and
-// the identities that were tried, by their public parts.
+// An [FS] stands between a renderer and a source.View. Whoever reads an encrypted
+// file through it, as a values file, as a manifest, as a file of a generator, gets
+// what `sops -d` prints; the View below has read the ciphertext, and only that
+// enters the inputs hash. So a template can encode a decrypted value, a patch can
+// merge into a decrypted resource, and no renderer knows of SOPS. A file is
+// decrypted once, and only if it is read. Plaintext stays in memory, and ends with
+// the FS.
 //
-// Nothing is decrypted yet: package gate refuses ciphertext that reaches the
-// output.
+// # What is an encrypted file
+//
+// The metadata decides, not the name: a file is encrypted where sops finds its
+// metadata in it. The name is asked only where one text is a valid file of two
+// formats (JSON is YAML, and a binary file is JSON with the single key "data"):
+// then it is what `sops -d` takes it for. A file that does not parse, or that only
+// holds the text of an encrypted file, is given as it is; package gate looks for
+// what is left.
+//
+// # What sops does and what is done here
+//
+// Formats, the tree, the cipher, the MAC, key groups and Shamir's threshold, and
+// the key services of the clouds are those of github.com/getsops/sops, whose only
+// importer this package is. Three things are not:
+//
+//   - The identities. sops reads the environment of the process for each file and
+//     does not say which keys it had. Here they come from [Keys], once for each FS,
+//     so that a rotated mount is seen by the next render, and an error names them by
+//     their public parts.
+//   - What is asked for. A file names keys, and for some kinds the address of the
+//     server that gets the process's token. [Permit] says which.
+//   - Logs and messages. sops logs comments that it cannot decrypt, and its errors
+//     quote values and the MAC, which is a plain hash of the plaintext. Its loggers
+//     are silent here and its errors are worded anew. Each decrypted value goes to
+//     Options.Secrets, which takes it out of whatever an engine says later.
 package decrypt

@@ -1,0 +1,134 @@
+package decrypt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hallmark.dev/hallmark/internal/diag"
+
+	"github.com/getsops/sops/v3"
+	"golang.org/x/crypto/ssh"
+)
+
+// ErrKey is inside the error of a file that no key opened.
+var ErrKey = errors.New("no key opens the file")
+
+// maxNamed bounds how many keys of one sort a message lists.
+const maxNamed = 8
+
+// keyError says which keys the file wants and which there were.
+func (f *file) keyError(s *service, permit *Permit) error {
+	msg := "cannot be decrypted: it is encrypted for " + f.wants(s)
+	if tried := s.ring.shown(); len(tried) > 0 {
+		msg += "; tried " + list(tried, "and")
+	} else {
+		msg += "; there is no key to try"
+	}
+	if len(s.ring.problems) > 0 {
+		msg += "; not usable: " + list(s.ring.problems, "and")
+	}
+	return diag.WithHint(f.fault(msg, ErrKey), f.keyHint(s, permit))
+}
+
+// wants words the keys of the metadata, with what became of each.
+func (f *file) wants(s *service) string {
+	meta := f.tree.Metadata
+	groups := meta.KeyGroups
+	if len(groups) == 0 || len(groups) == 1 && len(groups[0]) == 0 {
+		return "nobody: its sops metadata names no key"
+	}
+	words := make([]string, len(groups))
+	opened := 0
+	for i, group := range groups {
+		var names []string
+		failed := 0
+		for _, key := range group {
+			name := nameOfMaster(key)
+			for _, a := range s.failed {
+				if a.key != name {
+					continue
+				}
+				failed++
+				if a.forbidden != "" {
+					name += fmt.Sprintf(" (%s is not allowed)", a.forbidden)
+				} else if a.reason != "" {
+					name += " (" + a.reason + ")"
+				}
+				break
+			}
+			names = append(names, name)
+		}
+		if failed < len(group) {
+			opened++
+		}
+		words[i] = list(names, "or")
+	}
+	if len(groups) == 1 {
+		return words[0]
+	}
+	for i := range words {
+		words[i] = fmt.Sprintf("group %d: %s", i+1, words[i])
+	}
+	return fmt.Sprintf("%d groups of keys, of which %d have to open and %d did (%s)", len(groups), threshold(meta), opened, strings.Join(words, "; "))
+}
+
+func threshold(meta sops.Metadata) int {
+	if meta.ShamirThreshold == 0 {
+		return len(meta.KeyGroups)
+	}
+	return meta.ShamirThreshold
+}
+
+// keyHint is the remedy that fits best.
+func (f *file) keyHint(s *service, permit *Permit) string {
+	for _, a := range s.failed {
+		switch {
+		case a.forbidden == "":
+		case a.forbidden == a.kind:
+			return fmt.Sprintf("%s has to list %q under decryption.keys, if that key is to be used", permit.By, a.kind)
+		default:
+			return fmt.Sprintf("%s has to list the address under decryption.endpoints, if the server there is to be asked", permit.By)
+		}
+	}
+	if len(s.ring.identities) == 0 {
+		return "give hallmark a private key: --keys with a file or folder, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it"
+	}
+	return "give hallmark the private key of one of them (--keys, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it), or encrypt the file for a key that it has, with `sops updatekeys`"
+}
+
+// shown are the identities that there were, by public part and place.
+func (r *ring) shown() []string {
+	var out []string
+	for _, id := range r.identities {
+		out = append(out, fmt.Sprintf("%s (%s)", id.public, id.from))
+	}
+	return out
+}
+
+// list joins words, without repetitions.
+func list(words []string, last string) string {
+	var unique []string
+	for _, w := range words {
+		if !slices.Contains(unique, w) {
+			unique = append(unique, w)
+		}
+	}
+	if n := len(unique); n > maxNamed {
+		unique = append(unique[:maxNamed], fmt.Sprintf("%d more", n-maxNamed))
+	}
+	if n := len(unique); n > 1 {
+		return strings.Join(unique[:n-1], ", ") + " " + last + " " + unique[n-1]
+	}
+	return strings.Join(unique, "")
+}
+
+// recipientName is how a recipient of age is shown: an SSH key by its
+// fingerprint, everything else as it stands.
+func recipientName(recipient string) string {
+	if key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(recipient)); err == nil {
+		return sshName(key)
+	}
+	return recipient
+}

@@ -1,0 +1,145 @@
+package decrypt
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/redact"
+
+	"github.com/getsops/sops/v3"
+	"github.com/getsops/sops/v3/aes"
+	"github.com/getsops/sops/v3/keyservice"
+)
+
+// file is an encrypted file.
+type file struct {
+	name   string
+	format format
+	tree   sops.Tree
+	// damaged says that the metadata cannot be read.
+	damaged bool
+
+	once  sync.Once
+	plain []byte
+	err   error
+}
+
+const (
+	hintDamaged = "take the file from an earlier commit, or encrypt it anew; an encrypted file is changed with `sops edit` or `sops set`, by hand or by a merge it breaks"
+	hintMAC     = "what was changed cannot be told from the file; compare with the commit before, or encrypt the file anew"
+)
+
+// decrypt returns what `sops -d` prints of the file.
+func (f *file) decrypt(permit *Permit, keys func() *ring, secrets *redact.Values) ([]byte, error) {
+	if err := permit.check(f.name); err != nil {
+		return nil, err
+	}
+	if f.damaged {
+		return nil, diag.WithHint(f.fault("the sops metadata cannot be read"), hintDamaged)
+	}
+	var plain []byte
+	err := guarded(func() (err error) {
+		plain, err = f.open(permit, keys(), secrets)
+		return err
+	})
+	if errors.Is(err, ErrPanic) {
+		err = f.fault("sops panicked while decrypting the file", ErrPanic)
+	}
+	return plain, err
+}
+
+func (f *file) open(permit *Permit, keys *ring, secrets *redact.Values) ([]byte, error) {
+	service := &service{ring: keys, permit: permit}
+	// Keys that are at hand come before those that take the network.
+	key, err := f.tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{service}, []string{kindAge, kindPGP})
+	if err != nil {
+		return nil, f.keyError(service, permit)
+	}
+	cipher := &recorder{Cipher: aes.NewCipher(), secrets: secrets}
+	mac, err := f.tree.Decrypt(key, cipher)
+	if err != nil {
+		return nil, diag.WithHint(f.fault(cipher.fault()), hintDamaged)
+	}
+	want, err := aes.NewCipher().Decrypt(f.tree.Metadata.MessageAuthenticationCode, key, f.tree.Metadata.LastModified.Format(time.RFC3339))
+	// Neither of the two is shown: each is a hash of the plaintext without a key.
+	switch {
+	case f.tree.Metadata.MessageAuthenticationCode == "":
+		return nil, diag.WithHint(f.fault("the file has no MAC, so nothing says that its values are those that were encrypted"), hintDamaged)
+	case err != nil:
+		return nil, diag.WithHint(f.fault("the MAC in the sops metadata cannot be decrypted"), hintDamaged)
+	case want != mac:
+		return nil, diag.WithHint(f.fault("the MAC does not match: the file was changed after it was encrypted"), hintMAC)
+	}
+	plain, err := f.format.store().EmitPlainFile(f.tree.Branches)
+	if err != nil {
+		return nil, f.fault("the decrypted file has no form as " + string(f.format))
+	}
+	if f.format == formatBinary {
+		remember(secrets, string(plain))
+	}
+	return plain, nil
+}
+
+// fault is an error about the file, with causes for errors.Is.
+func (f *file) fault(msg string, causes ...error) error {
+	err := error(&diag.Error{File: f.name, Msg: msg})
+	if len(causes) == 0 {
+		return err
+	}
+	return &caused{err, causes}
+}
+
+type caused struct {
+	error
+	causes []error
+}
+
+func (c *caused) Unwrap() []error { return append(c.causes, c.error) }
+
+// recorder is the cipher of sops, which tells secrets what it has decrypted, and
+// keeps where it failed instead of what it failed on.
+type recorder struct {
+	sops.Cipher
+	secrets *redact.Values
+	at      string // the path of the last value that failed
+	open    bool   // whether that value was not even encrypted
+}
+
+func (r *recorder) Decrypt(ciphertext string, key []byte, path string) (any, error) {
+	value, err := r.Cipher.Decrypt(ciphertext, key, path)
+	if err != nil {
+		r.at, r.open = strings.ReplaceAll(strings.TrimSuffix(path, ":"), ":", "."), !strings.HasPrefix(ciphertext, "ENC[")
+		return nil, errValue
+	}
+	remember(r.secrets, value)
+	return value, nil
+}
+
+var errValue = errors.New("the value cannot be decrypted")
+
+func (r *recorder) fault() string {
+	switch {
+	case r.at == "":
+		return "a value that should be encrypted is not"
+	case r.open:
+		return "the value of \"" + r.at + "\" should be encrypted and is not"
+	}
+	return "the value of \"" + r.at + "\" cannot be decrypted: it was changed or moved after it was encrypted"
+}
+
+// ErrPanic is inside the error of a file on which sops panicked.
+var ErrPanic = errors.New("sops panicked")
+
+// guarded is the edge at which a panic of sops becomes an error. What it says may
+// quote a value.
+func guarded(work func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = ErrPanic
+		}
+	}()
+	return work()
+}
