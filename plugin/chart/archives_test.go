@@ -81,11 +81,11 @@ func TestArchivesAreBoundedTogether(t *testing.T) {
 			for name, data := range tt.files {
 				fsys["web/"+name] = &fstest.MapFile{Data: data}
 			}
-			files, err := loadDir(fsys, "web")
-			if err != nil {
+			c := &Chart{dir: "web"}
+			if err := c.loadDir(fsys); err != nil {
 				t.Fatal(err)
 			}
-			err = checkArchives("web", files, 100*kib)
+			err := checkArchives("web", c.files, 100*kib)
 			if tt.want == "" {
 				if err != nil {
 					t.Errorf("got error %v", err)

@@ -90,6 +90,9 @@ type Options struct {
 	// ReadFile returns the content of a SetFile path. It may be nil if SetFile
 	// is empty.
 	ReadFile func(name string) ([]byte, error)
+	// Unseal decrypts a file of the chart that was encrypted when it was loaded, by
+	// its path in the repository. It may be nil if there was none.
+	Unseal func(name string) ([]byte, error)
 
 	SkipCRDs, SkipHooks, SkipTests, SkipSchemaValidation bool
 
@@ -144,7 +147,7 @@ func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	out, err := guarded(func() (*Output, error) { return c.render(ctx, engine, o) })
+	out, err := guarded(func() (*Output, error) { return c.renderSealed(ctx, engine, o) })
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

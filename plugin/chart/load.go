@@ -33,12 +33,16 @@ type Chart struct {
 	// first byte: Helm hands out the bytes that it was given. It does not hold
 	// those of archives, which each render unpacks anew.
 	crds map[*byte]*decodedFile
+	// secret says that a file among them was decrypted.
+	secret bool
 }
 
 // file is one file of a chart, its name relative to the chart's folder.
 type file struct {
 	name string
 	data []byte
+	// sealed says that data is encrypted, see sealed.go.
+	sealed bool
 }
 
 // Dir is the chart's folder in the tree.
@@ -72,9 +76,9 @@ func Load(fsys fs.FS, dir string) (*Chart, error) {
 	c := &Chart{dir: dir, crds: map[*byte]*decodedFile{}}
 	var err error
 	if strings.HasSuffix(dir, ".tgz") {
-		c.files, err = loadArchive(fsys, dir)
+		err = c.loadArchive(fsys)
 	} else {
-		c.files, err = loadDir(fsys, dir)
+		err = c.loadDir(fsys)
 	}
 	if err != nil {
 		return nil, err
@@ -95,13 +99,13 @@ func Load(fsys fs.FS, dir string) (*Chart, error) {
 
 // loadDir lists the chart's folder as Helm's directory loader does: symbolic
 // links are followed, .helmignore applies, byte order marks are dropped.
-func loadDir(fsys fs.FS, dir string) ([]file, error) {
+func (c *Chart) loadDir(fsys fs.FS) error {
+	dir := c.dir
 	rules, err := ignoreRules(fsys, dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var files []file
-	err = source.Walk(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+	return source.Walk(fsys, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -128,14 +132,14 @@ func loadDir(fsys fs.FS, dir string) ([]file, error) {
 		if info.Size() > loader.MaxDecompressedFileSize {
 			return &diag.Error{File: name, Msg: fmt.Sprintf("the file has %d bytes; Helm accepts %d in a chart", info.Size(), loader.MaxDecompressedFileSize)}
 		}
-		data, err := fs.ReadFile(fsys, name)
+		f, err := c.read(fsys, name, rel)
 		if err != nil {
 			return err
 		}
-		files = append(files, file{rel, bytes.TrimPrefix(data, utf8BOM)})
+		f.data = bytes.TrimPrefix(f.data, utf8BOM)
+		c.files = append(c.files, f)
 		return nil
 	})
-	return files, err
 }
 
 // ignoreRules reads .helmignore. Both Helm versions read it alike.
@@ -155,22 +159,21 @@ func ignoreRules(fsys fs.FS, dir string) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-func loadArchive(fsys fs.FS, name string) ([]file, error) {
-	data, err := fs.ReadFile(fsys, name)
+func (c *Chart) loadArchive(fsys fs.FS) error {
+	archive, err := c.read(fsys, c.dir, "charts/"+path.Base(c.dir))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// The archive reader of Helm bounds what it unpacks and refuses paths that
 	// leave the chart. Both versions read archives alike.
-	buffered, err := loader.LoadArchiveFiles(bytes.NewReader(data))
+	buffered, err := loader.LoadArchiveFiles(bytes.NewReader(archive.data))
 	if err != nil {
-		return nil, &diag.Error{File: name, Msg: err.Error()}
+		return &diag.Error{File: c.dir, Msg: err.Error()}
 	}
-	files := make([]file, len(buffered))
-	for i, f := range buffered {
-		files[i] = file{f.Name, f.Data}
+	for _, f := range buffered {
+		c.files = append(c.files, file{name: f.Name, data: f.Data})
 	}
-	return files, nil
+	return nil
 }
 
 func relative(dir, name string) string {
