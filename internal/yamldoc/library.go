@@ -74,27 +74,6 @@ const (
 	aliasesExpand = "aliases expand the document"
 )
 
-// What can be an anchor and what can be an alias, but hardly is in prose.
-var (
-	anchor = regexp.MustCompile(`(?m)(?:^|[\s\[{,])&\S`)
-	alias  = regexp.MustCompile(`(?m)(?:^|[\s\[{,])\*\S`)
-)
-
-// CheckAliases returns the error of [Stream] if it is that aliases make a document
-// of data much larger than it looks: for data that is read by another parser, which
-// may have no such bound.
-func CheckAliases(file string, data []byte) error {
-	if !anchor.Match(data) || !alias.Match(data) {
-		return nil
-	}
-	fault := (*diag.Error)(nil)
-	if _, err := Stream(file, data); errors.As(err, &fault) &&
-		(strings.HasPrefix(fault.Msg, expands) || strings.HasPrefix(fault.Msg, aliasesExpand)) {
-		return fault
-	}
-	return nil
-}
-
 // unmarshal guards the library, which reports most faults by panicking inside
 // and recovers only from those it knows.
 func unmarshal(text []byte) (v any, err error) {

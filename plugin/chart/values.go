@@ -106,32 +106,34 @@ func assign(base map[string]any, o Options,
 ) error {
 	for _, a := range o.Set {
 		if err := set(a.Name+"="+escapeCommas(a.Value), base); err != nil {
-			return assignError("helm-parameters", a.Name, err)
+			return assignError("helm-parameters", a.Name)
 		}
 	}
 	for _, a := range o.SetString {
 		if err := setString(a.Name+"="+escapeCommas(a.Value), base); err != nil {
-			return assignError("helm-string-parameters", a.Name, err)
+			return assignError("helm-string-parameters", a.Name)
 		}
 	}
 	for _, a := range o.SetFile {
+		var unread error
 		read := func(name []rune) (any, error) {
 			data, err := o.ReadFile(string(name))
+			unread = err
 			return string(data), err
 		}
 		if err := setFile(a.Name+"="+escapeCommas(a.Value), base, read); err != nil {
-			return assignError("helm-file-parameters", a.Name, err)
+			if unread != nil {
+				return fmt.Errorf("helm-file-parameters[%s]: %w", a.Name, unread)
+			}
+			return assignError("helm-file-parameters", a.Name)
 		}
 	}
 	return nil
 }
 
 // assignError names the parameter; the message of Helm's parser may quote the
-// value, which may be a secret, so only errors about files are shown.
-func assignError(parameter, name string, err error) error {
-	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-		return fmt.Errorf("%s[%s]: %w", parameter, name, pathErr)
-	}
+// value, which may be a secret.
+func assignError(parameter, name string) error {
 	return diag.WithHint(fmt.Errorf("%s[%s]: the assignment is not in the syntax of helm's --set, or conflicts with one before it", parameter, name),
 		"assignments apply in the order of their names; name and value follow `helm template --set name=value`; give complex or literal values in the values parameter")
 }

@@ -19,6 +19,7 @@
 //     nothing, which with include is an empty render.
 //   - A document of hallmark's own configuration (apiVersion hallmark.dev/v1,
 //     kind Render, RenderPolicy or HealthCheck) is no manifest and is passed over.
+//   - A file .sops.yaml configures sops and is passed over without a warning.
 //   - Nothing bounds the sum of the file sizes here: that is for fsys to do.
 //
 // A kustomization or a chart in the folder is a file like any other. Lists are
@@ -51,6 +52,9 @@ type Options struct {
 	// Include and Exclude are globs; empty means every file and no file.
 	Include, Exclude string
 }
+
+// sopsConfig is the file in which sops finds its rules for encrypting.
+const sopsConfig = ".sops.yaml"
 
 const (
 	skipMarker = "+argocd:skip-file-rendering"
@@ -129,6 +133,9 @@ type loader struct {
 // file takes what stands at name. The order of the questions is Argo CD's: a
 // broken link is an error even where a glob would have left it out.
 func (l *loader) file(name string, d fs.DirEntry) error {
+	if path.Base(name) == sopsConfig {
+		return nil
+	}
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json", ".jsonnet":
 	default:

@@ -88,6 +88,21 @@ func TestLoadSelectsFiles(t *testing.T) {
 	}
 }
 
+// TestLoadPassesOverTheConfigurationOfSops: it stands in the folders of those who
+// encrypt, and a warning at each render would tell them nothing.
+func TestLoadPassesOverTheConfigurationOfSops(t *testing.T) {
+	t.Parallel()
+	rules := "creation_rules:\n- age: age1xyz\n"
+	files := tree(map[string]string{".sops.yaml": rules, "sub/.sops.yaml": configMap("no"), "a.yaml": configMap("a"), "x.sops.yaml": configMap("x")})
+	objs, warnings, err := Load(t.Context(), files, ".", Options{Recurse: true})
+	if err != nil || names(objs) != "a@a.yaml:1 x@x.sops.yaml:1" || len(warnings) > 0 {
+		t.Errorf("got %q, warnings %q, error %v", names(objs), lines(warnings), err)
+	}
+	if _, warnings, _ = Load(t.Context(), tree(map[string]string{"sops.yaml": rules}), ".", Options{}); len(warnings) != 1 {
+		t.Errorf("got warnings %q for a file of another name, want one", lines(warnings))
+	}
+}
+
 func TestLoadFromTheRoot(t *testing.T) {
 	t.Parallel()
 	objs, _, err := Load(t.Context(), tree(map[string]string{"a.yaml": configMap("a"), "x/b.yaml": configMap("b")}), ".", Options{Recurse: true, Include: "{a.yaml,x/b.yaml}"})

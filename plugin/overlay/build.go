@@ -102,10 +102,11 @@ var building = make(chan struct{}, 1)
 // Build renders the kustomization in the folder dir of fsys ("." is its root)
 // and returns the objects in the order in which `kustomize build --enable-helm`
 // prints them. Every file is read through fsys, and none outside it; there is no
-// network access and no child process.
+// network access and no child process. What a ksops generator names is decrypted
+// by fsys, which is a source.Unsealer then.
 //
-// Origin of an object is the file that it is written in, the kustomization that
-// generates it, or for a chart the template's name as Helm prints it; it is
+// Origin of an object is the file that it is written in (for ksops the encrypted
+// one), the file that generates it, or for a chart the template's name as Helm prints it; it is
 // empty where that is not certain.
 //
 // Only one build runs at a time. When ctx is done, a build that waits for another
@@ -145,7 +146,11 @@ type session struct {
 	// kustomizations maps a folder to its kustomization file, as read so far.
 	kustomizations map[string]string
 	scanned        map[string]bool
-	fault          error
+	// ksops are the generators of that kind in files and inline entries.
+	ksops []*ksopsConfig
+	// generatorDirs are the folders that are listed under generators.
+	generatorDirs map[string]bool
+	fault         error
 	// freshSchema says that the build started on a pristine OpenAPI schema.
 	freshSchema bool
 }
@@ -160,6 +165,7 @@ func newSession(ctx context.Context, fsys fs.FS, dir string, o *Options) *sessio
 		resources:      provider.NewDefaultDepProvider().GetResourceFactory(),
 		kustomizations: map[string]string{},
 		scanned:        map[string]bool{},
+		generatorDirs:  map[string]bool{},
 	}
 	s.tree.onRead = s.onRead
 	s.tree.onFault = s.noteFault
@@ -260,7 +266,7 @@ func (s *session) prepare() (*types.Kustomization, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	s.tree.replaced = map[string][]byte{resolved: replacement}
+	s.tree.replaced[resolved] = replacement
 	return k, nil
 }
 
@@ -274,8 +280,12 @@ func (s *session) objects(m resmap.ResMap, top *types.Kustomization) ([]object.O
 			return nil, err
 		}
 		if misplaced(res) {
+			apiVersion, hint := res.GetApiVersion(), resourceHint
+			if version, ok := ksopsVersion(res); ok {
+				apiVersion, hint = version, ksopsResourceHint
+			}
 			return nil, diag.WithHint(&fault{message: fmt.Sprintf("%s: apiVersion %q, kind %q is no Kubernetes resource",
-				s.at(places[i]), res.GetApiVersion(), res.GetKind())}, resourceHint)
+				s.at(places[i]), apiVersion, res.GetKind())}, hint)
 		}
 		value, err := decode(res)
 		if err != nil {

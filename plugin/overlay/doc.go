@@ -13,6 +13,8 @@
 //     fetched or executed is refused, and faults get file, line and column;
 //   - plugins.go wraps the built-in plugins, which keeps them off the network,
 //     and puts inflate.go in place of the generator that would run helm;
+//   - ksopsconfig.go reads the configuration of ksops generators, which ksops.go
+//     runs without that program;
 //   - values.go turns node trees into Go values without printing them;
 //   - origin.go finds the file of each object, errors.go the cause in an error.
 //
@@ -21,7 +23,8 @@
 // Kustomize's loader fetches http(s) paths and clones what looks like a git
 // address. Paths that stand in a kustomization are checked by the scan, with
 // Kustomize's own tests for both; paths in plugin configurations go through a
-// guarded loader. External plugins are off, and the helm generator is replaced.
+// guarded loader. External plugins are off, the helm generator is replaced, and
+// ksops, which is an external plugin, is done here: the file system decrypts.
 // The exec and git code is linked in but has no way to be reached.
 //
 // # Why the plugin factories are replaced through go:linkname
@@ -47,6 +50,18 @@
 //	function annotation in resources
 //	a path through a symbolic link that    followed       refused
 //	leaves the repository
+//	an anchor that contains itself         crashes        refused
+//
+// And to ksops v4.5.1, as an exec plugin of the CLI:
+//
+//	what                                   ksops          here
+//	quotes, "$" and " #" in a dotenv file  interpreted    part of the value
+//	"KEY: value" in a dotenv file          taken          refused
+//	one key twice in a Secret              the last wins  refused
+//	an unknown field, or one at another    ignored        refused
+//	level; an entry without files
+//	a text file that is not UTF-8          replaced       refused
+//	a path that leaves the repository      read           refused
 //
 // Kustomize prints notes on deprecated fields to the process's standard error
 // and unused vars to the standard logger; nothing in its API turns that off.

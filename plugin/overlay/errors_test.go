@@ -195,9 +195,20 @@ func TestBuildErrors(t *testing.T) {
 		},
 
 		{
-			name: "ksops under generators", tree: "-- kustomization.yaml --\ngenerators: [s/g.yaml]\n-- s/g.yaml --\napiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: g}\nfiles: [x]\n",
-			want: `kustomization.yaml:1:14: generator in "s/g.yaml" has apiVersion "viaduct.ai/v1", kind "ksops", which is not built into kustomize`,
-			hint: "built-in generators",
+			name: "anchor that contains itself", tree: "-- kustomization.yaml --\nresources: [c.yaml]\n-- c.yaml --\n" + configMap + "---\n# second\n" + configMap + "data: &a\n  b: [*a]\n",
+			want: `c.yaml:12: anchor "a" contains itself`,
+		},
+		{
+			name: "anchor that contains itself, in a patch", tree: "-- kustomization.yaml --\nresources: [c.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: c}\n    data: &a {b: *a}\n-- c.yaml --\n" + configMap,
+			want: `kustomization.yaml: inline YAML:4: anchor "a" contains itself`,
+		},
+		{
+			name: "anchor that contains itself, in a patch file", tree: "-- kustomization.yaml --\nresources: [c.yaml]\npatches: [{path: p.yaml}]\n-- c.yaml --\n" + configMap + "-- p.yaml --\n" + configMap + "data: &a {b: *a}\n",
+			want: `p.yaml:5: anchor "a" contains itself`,
+		},
+		{
+			name: "anchor that contains itself, in a generator", tree: "-- kustomization.yaml --\ngenerators: [g.yaml]\n-- g.yaml --\napiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: g}\nfiles: &a [*a]\n",
+			want: `g.yaml:4: anchor "a" contains itself`,
 		},
 		{
 			name: "ksops under resources", tree: "-- top/kustomization.yaml --\nresources: [g.yaml]\n-- top/g.yaml --\n# note\napiVersion: viaduct.ai/v1\nkind: ksops\nmetadata:\n  name: g\nfiles: [x]\n",

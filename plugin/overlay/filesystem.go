@@ -31,12 +31,12 @@ var errReadOnly = errors.New("the repository tree is read-only")
 type tree struct {
 	ctx  context.Context
 	fsys fs.FS
-	// replaced holds files whose content differs for this build: the
-	// kustomization that the options edit.
+	// replaced holds files whose content differs for Kustomize (not for its
+	// plugins): the kustomization that the options edit, and what configures ksops.
 	replaced map[string][]byte
 	// onRead sees each file that Kustomize itself reads (not its plugins, see
-	// guard) and may refuse it.
-	onRead func(name string, content []byte) error
+	// guard); it may refuse it, or give other content.
+	onRead func(name string, content []byte) ([]byte, error)
 	// onFault sees the errors of fsys other than fs.ErrNotExist (a limit, a link
 	// that leaves the root), which Kustomize would word as a missing file.
 	onFault func(err error)
@@ -48,7 +48,7 @@ type tree struct {
 }
 
 func newTree(ctx context.Context, fsys fs.FS) *tree {
-	return &tree{ctx: ctx, fsys: fsys, resolved: map[string]string{".": "."}}
+	return &tree{ctx: ctx, fsys: fsys, replaced: map[string][]byte{}, resolved: map[string]string{".": "."}}
 }
 
 // inside translates an absolute path of Kustomize into a name in fsys.
@@ -168,14 +168,12 @@ func (t *tree) ReadFile(abs string) ([]byte, error) {
 			return nil, t.report(err)
 		}
 	}
-	// Kustomize's parser has no bound on what aliases expand to.
+	// Kustomize's parser has no bound on what aliases expand to, or for ever.
 	if err := yamldoc.CheckAliases(name, content); err != nil {
 		return nil, t.report(err)
 	}
 	if t.onRead != nil && !t.inPlugin {
-		if err := t.onRead(name, content); err != nil {
-			return nil, err
-		}
+		return t.onRead(name, content)
 	}
 	return content, nil
 }

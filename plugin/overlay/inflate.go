@@ -13,6 +13,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/redact"
+	"hallmark.dev/hallmark/internal/yamldoc"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
@@ -306,6 +307,9 @@ func (p *inflator) mergeValues(dir string) (map[string]any, error) {
 // resources reads the stream and marks each object as Helm's, which keeps the
 // namespace transformer from moving objects that have a namespace.
 func (p *inflator) resources(stream []byte) (resmap.ResMap, error) {
+	if err := yamldoc.CheckAliases(fmt.Sprintf("output of chart %q", p.Name), stream); err != nil {
+		return nil, err
+	}
 	m, err := p.h.ResmapFactory().NewResMapFromBytes(stream)
 	if err != nil {
 		return nil, fmt.Errorf("chart %q: output of helm: %w", p.Name, err)

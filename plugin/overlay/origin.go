@@ -68,16 +68,16 @@ func (o *origins) file(name string, content []byte) {
 	}
 }
 
-// generator notes the outcome of a generator that is configured in file. What
-// merges into an object leaves the origin with whoever created that.
-func (o *origins) generator(file string, m resmap.ResMap) {
-	for _, res := range m.Resources() {
+// generator notes the outcome of a generator at its place. What merges into an
+// object leaves the origin with whoever created that.
+func (o *origins) generator(at place, resources []*resource.Resource) {
+	for _, res := range resources {
 		switch res.Behavior() {
 		case types.BehaviorMerge, types.BehaviorReplace:
 			continue
 		}
 		id := res.OrgId()
-		o.generated = append(o.generated, written{identityOf(id), effective(id.Namespace), place{file: file}})
+		o.generated = append(o.generated, written{identityOf(id), effective(id.Namespace), at})
 	}
 }
 
@@ -103,10 +103,11 @@ func (o *origins) chart(stream []byte) {
 }
 
 // observe notes the original ids of all resources in m.
-func (o *origins) observe(m resmap.ResMap) {
+func (o *origins) observe(m resmap.ResMap) error {
 	for _, res := range m.Resources() {
 		o.started[res] = res.OrgId()
 	}
+	return nil
 }
 
 // index lists every written resource by identity.

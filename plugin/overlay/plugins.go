@@ -35,7 +35,7 @@ var transformerFactories map[pluginType]func() resmap.TransformerPlugin
 const inflationPlugin = "*builtins.HelmChartInflationGeneratorPlugin"
 
 // observerName marks the configuration of the observer transformer that
-// withObserver adds to the kustomization that is built.
+// prepare adds to the kustomization that is built.
 const observerName = "hallmark-origin-observer"
 
 const observerConfig = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata:\n  name: " + observerName + "\n"
@@ -53,6 +53,9 @@ func (s *session) hook() (restore func()) {
 			}
 			return &generator{plugin: plugin{session: s}, next: next}
 		}
+	}
+	hookedGenerators[unknownPlugin] = func() resmap.GeneratorPlugin {
+		return &generator{plugin: plugin{session: s}, next: &ksopsGenerator{session: s}}
 	}
 	hookedTransformers := make(map[pluginType]func() resmap.TransformerPlugin, len(transformers))
 	for kind, factory := range transformers {
@@ -111,8 +114,12 @@ func (g *generator) Generate() (resmap.ResMap, error) {
 	if err != nil {
 		return nil, g.note(err)
 	}
-	if _, ok := g.next.(*inflator); !ok && m != nil {
-		g.session.origins.generator(g.session.fileIn(g.root), m)
+	switch g.next.(type) {
+	case *inflator, *ksopsGenerator: // note finer places themselves
+	default:
+		if m != nil {
+			g.session.origins.generator(place{file: g.session.fileIn(g.root)}, m.Resources())
+		}
 	}
 	return m, nil
 }
@@ -123,13 +130,18 @@ func (g *generator) String() string { return fmt.Sprintf("%T", g.next) }
 
 type transformer struct {
 	plugin
-	next     resmap.TransformerPlugin
-	observer bool
+	next resmap.TransformerPlugin
+	// own does the work of a transformer that a build adds, instead of next.
+	own func(resmap.ResMap) error
 }
 
 func (t *transformer) Config(h *resmap.PluginHelpers, config []byte) error {
-	if bytes.Contains(config, []byte(observerName)) {
-		t.observer = true
+	switch {
+	case bytes.Contains(config, []byte(observerName)):
+		t.own = t.session.origins.observe
+		return nil
+	case bytes.Contains(config, []byte(converterName)):
+		t.own = convert
 		return nil
 	}
 	return t.note(t.next.Config(t.helpers(h, config), config))
@@ -139,9 +151,8 @@ func (t *transformer) Transform(m resmap.ResMap) error {
 	if err := t.session.ctx.Err(); err != nil {
 		return err
 	}
-	if t.observer {
-		t.session.origins.observe(m)
-		return nil
+	if t.own != nil {
+		return t.own(m)
 	}
 	return t.note(t.next.Transform(m))
 }

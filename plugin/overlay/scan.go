@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -51,49 +52,54 @@ func Find(fsys fs.FS, dir string) (name string, ok bool, err error) {
 }
 
 // onRead looks at each file before Kustomize gets it.
-func (s *session) onRead(name string, content []byte) error {
+func (s *session) onRead(name string, content []byte) ([]byte, error) {
 	if !slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)) {
 		s.origins.file(name, content)
-		return nil
+		return content, nil
 	}
 	if s.scanned[name] {
-		return nil
+		return content, nil
 	}
 	s.kustomizations[path.Dir(name)] = name
-	if faults := s.scan(name, content); len(faults) > 0 {
+	instead, faults := s.scan(name, content)
+	if len(faults) > 0 {
 		if len(faults) > maxFaults {
 			faults = append(faults[:maxFaults], fmt.Errorf("%s: %d more faults", name, len(faults)-maxFaults))
 		}
 		err := errors.Join(faults...)
 		s.noteFault(err)
-		return err
+		return nil, err
 	}
 	s.scanned[name] = true
-	return nil
+	if instead != nil {
+		s.tree.replaced[name], content = instead, instead
+	}
+	return content, nil
 }
 
 // scan checks one kustomization file: what Kustomize would fetch or execute is
 // refused, and faults that it reports without a position get one. After it no
 // path that the loader takes from the file itself can reach the network; the
-// paths in plugin configurations go through guard.
-func (s *session) scan(name string, content []byte) []error {
+// paths in plugin configurations go through guard. instead is what Kustomize
+// reads where it is not content.
+func (s *session) scan(name string, content []byte) (instead []byte, faults []error) {
 	var k types.Kustomization
 	if err := k.Unmarshal(content); err != nil {
-		return []error{s.unmarshalFault(name, err)}
+		return nil, []error{s.unmarshalFault(name, err)}
 	}
 	if len(k.OpenAPI) > 0 && !s.freshSchema {
-		return []error{errFreshSchema}
+		return nil, []error{errFreshSchema}
 	}
 	k.FixKustomization()
 	if err := k.CheckEmpty(); err != nil {
-		return []error{&fault{message: name + ": the kustomization is empty", cause: err}}
+		return nil, []error{&fault{message: name + ": the kustomization is empty", cause: err}}
 	}
 	if faults := k.EnforceFields(); len(faults) > 0 {
-		return []error{&fault{message: name + ": " + strings.Join(faults, "; ")}}
+		return nil, []error{&fault{message: name + ": " + strings.Join(faults, "; ")}}
 	}
-	for _, p := range k.Patches {
-		if err := yamldoc.CheckAliases(name+": patch", []byte(p.Patch)); err != nil {
-			return []error{err}
+	for _, text := range inlineYAML(&k) {
+		if err := yamldoc.CheckAliases(name+": inline YAML", []byte(text)); err != nil {
+			return nil, []error{err}
 		}
 	}
 	c := checker{session: s, file: name, dir: path.Dir(name)}
@@ -112,8 +118,11 @@ func (s *session) scan(name string, content []byte) []error {
 	if entry, ok := k.OpenAPI["path"]; ok {
 		c.load("openapi schema", entry)
 	}
-	for _, entry := range k.Generators {
-		c.plugin("generator", entry)
+	rewritten := false
+	for i, entry := range k.Generators {
+		if inline, ok := c.plugin("generator", entry); ok {
+			k.Generators[i], rewritten = inline, true
+		}
 	}
 	for _, entry := range k.Transformers {
 		c.plugin("transformer", entry)
@@ -121,7 +130,28 @@ func (s *session) scan(name string, content []byte) []error {
 	for _, entry := range k.Validators {
 		c.plugin("validator", entry)
 	}
-	return c.faults
+	if s.generatorDirs[c.dir] {
+		k.Transformers, rewritten = append(k.Transformers, converterConfig), true
+	}
+	if rewritten && len(c.faults) == 0 {
+		var err error
+		if instead, err = yaml.Marshal(&k); err != nil {
+			return nil, []error{fmt.Errorf("%s: %w", name, err)}
+		}
+	}
+	return instead, c.faults
+}
+
+// inlineYAML gives the YAML that stands as text in a kustomization.
+func inlineYAML(k *types.Kustomization) []string {
+	texts := slices.Concat(k.Generators, k.Transformers, k.Validators)
+	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and read by Kustomize
+		texts = append(texts, string(p))
+	}
+	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) { //nolint:staticcheck // likewise
+		texts = append(texts, p.Patch)
+	}
+	return texts
 }
 
 // checker collects the faults of one kustomization file.
@@ -195,28 +225,53 @@ func (c *checker) remote(what, entry string) {
 }
 
 // plugin checks an entry of generators, transformers or validators: an inline
-// configuration, a file of them or a folder.
-func (c *checker) plugin(what, entry string) {
+// configuration, a file of them or a folder. changed says that Kustomize is to
+// read inline instead of the entry; a file is replaced in the tree.
+func (c *checker) plugin(what, entry string) (inline string, changed bool) {
+	known := len(c.faults)
+	stream, changed := c.ksops(what, []byte(entry), c.inline(entry))
+	if !changed {
+		stream = []byte(entry)
+	}
 	// Nodes, not resources: an id looks a kind up in the OpenAPI schema, which
 	// Kustomize has not set yet.
-	if inline, err := c.session.resources.RNodesFromBytes([]byte(entry)); err == nil {
-		for _, node := range inline {
+	nodes, err := c.session.resources.RNodesFromBytes(stream)
+	if err == nil {
+		for _, node := range nodes {
 			c.builtin(what, "", node)
 		}
-		return
 	}
-	known := len(c.faults)
-	c.root(what, entry)
-	if len(c.faults) > known {
-		return
+	if changed && err != nil && len(c.faults) == known {
+		c.add(entry, "%s inline: a document beside the ksops generator is no plugin configuration", what)
 	}
+	if changed || err == nil {
+		return string(stream), changed
+	}
+	if c.root(what, entry); len(c.faults) == known {
+		c.pluginPath(what, entry)
+	}
+	return "", false
+}
+
+// pluginPath checks a file of configurations; a folder is a build of its own.
+func (c *checker) pluginPath(what, entry string) {
 	target, dir, err := c.session.tree.stat(path.Join(c.dir, entry))
-	if err != nil || dir {
+	if err != nil {
+		return
+	}
+	if dir {
+		c.session.generatorDirs[target] = c.session.generatorDirs[target] || what == "generator"
 		return
 	}
 	content, err := fs.ReadFile(c.session.tree.fsys, target)
-	if err != nil {
+	if err != nil || yamldoc.CheckAliases(target, content) != nil {
 		return // Kustomize reads it next and reports it
+	}
+	instead, changed := c.ksops(what, content, func(node *kyaml.Node) (string, place) {
+		return fmt.Sprintf("%s:%d:%d", target, node.Line, node.Column), place{target, node.Line}
+	})
+	if changed {
+		c.session.tree.replaced[target], content = instead, instead
 	}
 	listed, err := c.session.resources.RNodesFromBytes(content)
 	if err != nil {
@@ -224,6 +279,32 @@ func (c *checker) plugin(what, entry string) {
 	}
 	for _, node := range listed {
 		c.builtin(what, entry, node)
+	}
+}
+
+// inline finds the nodes of an inline configuration in the kustomization: exactly
+// in a literal block, which is how they are written, else at its start.
+func (c *checker) inline(entry string) locator {
+	return func(node *kyaml.Node) (string, place) {
+		content, err := fs.ReadFile(c.session.tree.fsys, c.file)
+		if err != nil {
+			return c.file, place{file: c.file}
+		}
+		root, err := kyaml.Parse(string(content))
+		if err != nil {
+			return c.file, place{file: c.file}
+		}
+		block := scalarNode(root.YNode(), entry)
+		if block == nil {
+			return c.file, place{file: c.file}
+		}
+		line, column := block.Line, block.Column
+		if lines := strings.Split(string(content), "\n"); block.Style&kyaml.LiteralStyle != 0 && line+node.Line <= len(lines) {
+			line += node.Line
+			raw := strings.TrimRight(lines[line-1], "\r")
+			column = len(raw) - len(strings.Split(entry, "\n")[node.Line-1]) + node.Column
+		}
+		return fmt.Sprintf("%s:%d:%d", c.file, line, column), place{c.file, line}
 	}
 }
 
