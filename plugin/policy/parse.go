@@ -1,0 +1,220 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/yamldoc"
+)
+
+// maxFile bounds a policy, also after its aliases are expanded.
+const maxFile = 1 << 20
+
+// Load reads a policy from a file of at most 1 MiB.
+func Load(file string) (*Policy, error) {
+	data, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, data)
+}
+
+func readFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	// One byte more, so that Parse sees that there is more.
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// Parse reads a policy. The error lists all faults, with line and column in file.
+func Parse(file string, data []byte) (*Policy, error) {
+	if len(data) > maxFile {
+		return nil, &diag.Error{File: file, Msg: fmt.Sprintf("larger than %d bytes, the most that is read of a policy", maxFile)}
+	}
+	docs, err := yamldoc.Limits{Bytes: maxFile, Depth: 64}.Stream(file, data)
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(d yamldoc.Document) bool { return d.Value == nil })
+	if len(docs) == 0 {
+		return nil, &diag.Error{File: file, Msg: `the file is empty, want kind "RenderPolicy"`}
+	}
+	r := &reader{file: file, before: docs[0].Line - 1}
+	p := r.policy(field{r: r, value: docs[0].Value, node: parseNode(docs[0].Text)})
+	if len(docs) > 1 {
+		r.faults.Addf(file, docs[1].Line, 0, "a second document, want one policy in a file")
+	}
+	if err := r.faults.Err(); err != nil {
+		if r.hint != "" {
+			err = diag.WithHint(err, r.hint)
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// parseNode returns the root of a document that was decoded already, or nil: the
+// values are those of package yamldoc, the nodes say where they stand and which
+// keys there are twice.
+func parseNode(text []byte) (root *yamlv3.Node) {
+	defer func() {
+		if recover() != nil {
+			root = nil
+		}
+	}()
+	var doc yamlv3.Node
+	if err := yamlv3.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+func (r *reader) policy(root field) *Policy {
+	top := root.mapping("apiVersion", "kind", "metadata", "spec")
+	if top == nil {
+		return nil
+	}
+	for name, want := range map[string]string{"apiVersion": "hallmark.dev/v1", "kind": "RenderPolicy"} {
+		f, found := top[name]
+		if !found {
+			root.faultf("%s: missing, want %q", name, want)
+		} else if got, ok := f.text(); ok && got != want {
+			f.faultf("got %q, want %q", got, want)
+		}
+	}
+	spec, found := top["spec"]
+	if !found {
+		root.faultf("spec: missing, want a mapping with rules")
+		return nil
+	}
+	p := &Policy{}
+	rules := spec.mapping("rules")["rules"]
+	if rules.value == nil {
+		return p // a list whose items are all commented out is an empty one
+	}
+	names := map[string]int{}
+	for _, item := range rules.list() {
+		next, whole := r.rule(item)
+		if line, taken := names[next.Name]; taken {
+			item.faultf("the name %q is taken by the rule in line %d", next.Name, line)
+		} else if next.Name != "" {
+			names[next.Name] = next.Line
+		}
+		if i := slices.IndexFunc(p.rules, func(earlier rule) bool { return earlier.match.everything() }); i >= 0 {
+			item.faultf("the rule is never reached, because the rule in line %d matches everything", p.rules[i].Line)
+		}
+		if whole {
+			p.rules = append(p.rules, next)
+		}
+	}
+	return p
+}
+
+// rule reads one rule. It is not whole where it is not known what it matches.
+func (r *reader) rule(item field) (out rule, whole bool) {
+	out = rule{Rule: Rule{File: r.file, Determinism: Enforce}}
+	out.Line, _ = item.position()
+	fields := item.mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "allowEmpty", "limits")
+	if fields == nil {
+		return out, false
+	}
+	if name, found := fields["name"]; !found {
+		item.faultf("name: missing, want a name that no other rule has")
+	} else if text, ok := name.text(); ok && text == "" {
+		name.faultf("the name is empty")
+	} else {
+		out.Name = text
+	}
+	before := len(r.faults)
+	if match, found := fields["match"]; found {
+		demands := match.mapping("project", "repoURL", "namespace")
+		out.match.project = demands["project"].patterns(compileName)
+		out.match.repoURL = demands["repoURL"].patterns(repository.compile)
+		out.match.namespace = demands["namespace"].patterns(compileName)
+	}
+	whole = len(r.faults) == before
+	if f, found := fields["renderers"]; found {
+		out.Renderers = f.names("renderer", Renderers())
+	}
+	if f, found := fields["decryption"]; found {
+		out.Decryption = r.decryption(f)
+	}
+	if f, found := fields["fetchCharts"]; found && f.flag() {
+		f.faultf("got true, but hallmark fetches nothing while it renders")
+		r.remedy("vendor what a chart depends on into its charts/ folder (helm dependency update) and commit it")
+	}
+	if f, found := fields["determinism"]; found {
+		out.Determinism = f.oneOf(Enforce, Warn)
+	}
+	if f, found := fields["allowEmpty"]; found {
+		out.AllowEmpty = f.flag()
+	}
+	if f, found := fields["limits"]; found {
+		out.Limits = readLimits(f)
+	}
+	return out, whole
+}
+
+func (r *reader) decryption(f field) *Decryption {
+	d := &Decryption{OutsideSecrets: Warn}
+	fields := f.mapping("keys", "endpoints", "outsideSecrets")
+	if fields == nil {
+		return nil
+	}
+	keys, found := fields["keys"]
+	if found {
+		before := len(r.faults)
+		d.Keys = keys.names("kind of keys", KeyKinds())
+		if len(d.Keys) == 0 && len(r.faults) == before {
+			keys.faultf("the list is empty; leave decryption out where nothing may be decrypted")
+		}
+	} else {
+		f.faultf("keys: missing, want a list of the kinds of keys that may be used")
+	}
+	endpoints, given := fields["endpoints"]
+	if given {
+		for _, p := range endpoints.patterns(endpoint.compile) {
+			d.Endpoints = append(d.Endpoints, p.text)
+		}
+	}
+	addressed := slices.ContainsFunc(d.Keys, func(kind string) bool { return kind == "hc_vault" || kind == "azure_kv" })
+	switch {
+	case addressed && !given:
+		f.faultf("endpoints: missing, want globs for the addresses that keys of the kinds hc_vault and azure_kv may name")
+		r.remedy("the address of such a key stands in the repository, and the sidecar's token is sent there: list the addresses that are yours")
+	case given && !addressed && d.Keys != nil:
+		endpoints.faultf("only keys of the kinds hc_vault and azure_kv name an address, and neither is among the keys")
+	}
+	if outside, found := fields["outsideSecrets"]; found {
+		d.OutsideSecrets = outside.oneOf(Warn, Deny, Allow)
+	}
+	return d
+}
+
+func readLimits(f field) (l Limits) {
+	fields := f.mapping("files", "fileBytes", "treeBytes", "objects", "outputBytes", "memoryBytes", "renderTime")
+	for name, set := range map[string]func(int64){
+		"files":       func(n int64) { l.Files = int(n) },
+		"fileBytes":   func(n int64) { l.FileBytes = n },
+		"treeBytes":   func(n int64) { l.TreeBytes = n },
+		"objects":     func(n int64) { l.Objects = int(n) },
+		"outputBytes": func(n int64) { l.OutputBytes = int(n) },
+		"memoryBytes": func(n int64) { l.MemoryBytes = n },
+	} {
+		if count, found := fields[name]; found {
+			set(count.count())
+		}
+	}
+	if f, found := fields["renderTime"]; found {
+		l.RenderTime = f.duration()
+	}
+	return l
+}
