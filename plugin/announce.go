@@ -77,6 +77,7 @@ func newDefaults(r *Request, file Parameters) *defaults {
 	p := file
 	p.ReleaseName = cmp.Or(p.ReleaseName, r.instance())
 	p.Namespace = cmp.Or(p.Namespace, r.Namespace)
+	p.Determinism = cmp.Or(p.Determinism, r.rule().Determinism)
 	if version, err := genericVersion(r.KubeVersion); err == nil {
 		p.KubeVersion = cmp.Or(p.KubeVersion, version)
 	}
@@ -100,7 +101,7 @@ func (d *defaults) look(ctx context.Context, r *Request, c *crew) error {
 			return err
 		}
 	}
-	s, err := r.open(c)
+	s, err := r.open(c, true)
 	if err != nil {
 		return err
 	}

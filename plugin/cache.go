@@ -25,8 +25,8 @@ import (
 // by more: a file that is only now there, or that a glob would find, is noticed.
 //
 // Only answers are kept, as the bytes that go to Argo CD, and charts as the files
-// in which they were found. A refused render is not kept, and no answer may be that
-// holds what was decrypted for it. With determinism=warn, an answer from memory has
+// in which they were found. A refused render is not kept, and nothing for which a
+// file was decrypted: plaintext ends with its request. With determinism=warn, an answer from memory has
 // the random values and the time of the render that it is from.
 //
 // A Cache is safe for concurrent use. A nil Cache keeps nothing.
@@ -70,6 +70,8 @@ type Answer struct {
 	RenderHash string
 	Provenance stamp.Provenance
 	Warnings   []string
+	// Decrypted is the number of SOPS files that were decrypted for it.
+	Decrypted int
 	// Cached says that no engine ran.
 	Cached bool
 }
@@ -78,7 +80,7 @@ type Answer struct {
 // possible.
 func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 	return within(ctx, r, func(ctx context.Context, crew *crew) (*Answer, error) {
-		s, err := r.open(crew)
+		s, err := r.open(crew, false)
 		if err != nil {
 			return nil, err
 		}
@@ -101,9 +103,9 @@ func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 			return nil, err
 		}
 		fresh := kept{s.view.Trace(), printManifests(result.Objects), Answer{
-			RenderHash: result.RenderHash, Provenance: result.Provenance, Warnings: result.Warnings,
+			RenderHash: result.RenderHash, Provenance: result.Provenance, Warnings: result.Warnings, Decrypted: result.Decrypted,
 		}}
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && result.Decrypted == 0 {
 			c.keep(key, fresh, earlier)
 		}
 		answer := fresh.again(r.Revision)
@@ -156,6 +158,7 @@ func (s *session) key() (cacheKey, error) {
 		"kubeVersion": in.KubeVersion, "apiVersions": in.APIVersions, "limits": in.Limits,
 		"parameters": in.Parameters.expanded(in.Env), "raw": in.Parameters.given(),
 		"variables": slices.Sorted(maps.Keys(in.Env)),
+		"rule":      s.rule,
 		"keyed":     s.HashKey != nil, "hashKey": fmt.Sprintf("%x", sha256.Sum256(s.HashKey)),
 		"revision": s.Revision != "",
 	})
@@ -173,7 +176,7 @@ type charts = store[[sha256.Size]byte, *chart.Chart]
 // loadChart reads the chart in dir, or takes the one of known that is the same.
 func loadChart(known *charts, fsys fs.FS, dir string) (*chart.Chart, error) {
 	ch, err := chart.Load(fsys, dir)
-	if err != nil || known == nil {
+	if err != nil || known == nil || ch.HoldsSecrets() {
 		return ch, err
 	}
 	digest := ch.Digest()

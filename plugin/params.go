@@ -58,6 +58,7 @@ type Parameters struct {
 
 	Determinism string
 	AllowEmpty  bool
+	ConfigHash  bool
 
 	// set remembers which parameters were given, by name.
 	set map[string]bool

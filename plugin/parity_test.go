@@ -98,7 +98,7 @@ func (c parityCase) request(t *testing.T, renderer string) *Request {
 
 // rendered runs the renderer alone: the gates refuse some of what helm prints.
 func rendered(r *Request) ([]object.Object, error) {
-	s, err := r.open(&crew{})
+	s, err := r.open(&crew{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -326,13 +326,14 @@ func TestCanonicalLinesAreExact(t *testing.T) {
 func freezeHelm(t *testing.T, c parityCase, engine, golden string) {
 	t.Helper()
 	r := c.request(t, engine)
-	in, _, err := r.resolve(r.Tree.View(), DefaultLimits())
+	s, err := r.open(&crew{}, false)
 	if err != nil {
 		if c.Error {
 			return
 		}
 		t.Fatal(err)
 	}
+	in := s.in
 	root, err := filepath.Abs(filepath.Join(c.dir, "repo"))
 	if err != nil {
 		t.Fatal(err)
@@ -421,10 +422,11 @@ func freeze(t *testing.T, c parityCase, dir, tool, golden, head string, args ...
 func freezeKustomize(t *testing.T, c parityCase, golden string) {
 	t.Helper()
 	r := c.request(t, RendererKustomize)
-	in, _, err := r.resolve(r.Tree.View(), DefaultLimits())
+	s, err := r.open(&crew{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+	in := s.in
 	opts, err := kustomizeOptions(in)
 	if err != nil {
 		t.Fatal(err)

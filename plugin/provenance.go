@@ -6,6 +6,7 @@ import (
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/chart"
+	"hallmark.dev/hallmark/plugin/decrypt"
 	"hallmark.dev/hallmark/plugin/overlay"
 	"hallmark.dev/hallmark/plugin/source"
 	"hallmark.dev/hallmark/plugin/stamp"
@@ -20,11 +21,13 @@ func Components() []Component {
 		{"helm3", chart.Helm3.Version()},
 		{"helm4", chart.Helm4.Version()},
 		{"kustomize", overlay.Version},
+		{"sops", decrypt.Version},
 	}
 }
 
 // stamp writes the annotations and the record.
-func (r *Request) stamp(files []source.File, in *Input, out *Output, objects []object.Object) (*Result, error) {
+func (s *session) stamp(files []source.File, out *Output, objects []object.Object) (*Result, error) {
+	r, in := s.Request, s.in
 	given := in.Parameters.expanded(in.Env)
 	inputs := stamp.Inputs{
 		Key: r.HashKey, App: r.App, Namespace: r.Namespace,
@@ -51,16 +54,25 @@ func (r *Request) stamp(files []source.File, in *Input, out *Output, objects []o
 		return nil, err
 	}
 	provenance := stamp.Provenance{InputsHash: inputsHash, SourceRevision: r.Revision, Renderer: out.Version}
-	stamped, err := stamp.Apply(objects, provenance, stamp.Options{Key: r.HashKey, Ignore: ignored(out.Unstable)})
+	options := stamp.Options{Key: r.HashKey, Ignore: ignored(out.Unstable)}
+	if in.Parameters.ConfigHash {
+		if objects, err = stamp.RollOnConfig(objects, r.Namespace, options); err != nil {
+			return nil, err
+		}
+	}
+	stamped, err := stamp.Apply(objects, provenance, options)
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{
 		Objects: stamped.Objects, RenderHash: stamped.RenderHash, ObjectHashes: stamped.ObjectHashes,
-		Provenance: provenance, Warnings: out.Warnings,
+		Provenance: provenance, Decrypted: s.tree.Opened(),
+	}
+	for _, warning := range out.Warnings {
+		result.Warnings = append(result.Warnings, s.secrets.Text(warning))
 	}
 	for _, u := range out.Unstable {
-		result.Warnings = append(result.Warnings, u.message())
+		result.Warnings = append(result.Warnings, s.secrets.Text(u.message()))
 	}
 	result.Evidence = r.record(in, out, given, files, result)
 	return result, nil

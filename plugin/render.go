@@ -11,9 +11,12 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/plugin/chart"
+	"hallmark.dev/hallmark/plugin/decrypt"
 	"hallmark.dev/hallmark/plugin/gate"
 	"hallmark.dev/hallmark/plugin/overlay"
+	"hallmark.dev/hallmark/plugin/policy"
 	"hallmark.dev/hallmark/plugin/source"
 	"hallmark.dev/hallmark/plugin/stamp"
 )
@@ -77,7 +80,7 @@ type Unstable struct {
 // Render renders, gates and stamps one application.
 func Render(ctx context.Context, r *Request) (*Result, error) {
 	return within(ctx, r, func(ctx context.Context, c *crew) (*Result, error) {
-		s, err := r.open(c)
+		s, err := r.open(c, false)
 		if err != nil {
 			return nil, err
 		}
@@ -88,17 +91,24 @@ func Render(ctx context.Context, r *Request) (*Result, error) {
 // session is a render whose parameters are settled.
 type session struct {
 	*Request
-	view     *source.View
+	rule     *policy.Rule
+	view     *source.View // the tree as it is stored
+	tree     *decrypt.FS  // the tree as renderers see it
+	secrets  *redact.Values
 	in       *Input
 	renderer Renderer
 }
 
-// open begins a render that the crew c works on.
-func (r *Request) open(c *crew) (*session, error) {
-	s := &session{Request: r, view: r.Tree.View()}
+// open begins a render that the crew c works on. With asStored nothing is
+// decrypted.
+func (r *Request) open(c *crew, asStored bool) (*session, error) {
+	s := &session{Request: r, rule: r.rule(), view: r.Tree.View(), secrets: &c.secrets}
+	s.tree = decrypt.New(s.view, decrypt.Options{
+		Keys: r.Keys, Permit: permit(s.rule), Secrets: s.secrets, AsStored: asStored,
+	})
 	r.enter(StageLoad, "")
 	var err error
-	s.in, s.renderer, err = r.resolve(s.view, r.Limits.orDefault())
+	s.in, s.renderer, err = s.resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -128,16 +138,16 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 	check := gate.Check(objects, gate.Options{
 		AllowEmpty: in.Parameters.AllowEmpty, Namespace: s.Namespace, MaxObjects: in.Limits.Objects,
 	})
-	if err := errors.Join(check, refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn)); err != nil {
+	if err := errors.Join(check, refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn), s.outsideSecrets(out, objects)); err != nil {
 		return nil, err
 	}
 	s.enter(StageStamp, "")
-	return s.stamp(<-files, in, out, objects)
+	return s.stamp(<-files, out, objects)
 }
 
 // resolve settles the parameters, the folder and the renderer.
-func (r *Request) resolve(view *source.View, limits Limits) (*Input, Renderer, error) {
-	dir := path.Clean(r.Path)
+func (s *session) resolve() (*Input, Renderer, error) {
+	r, view, dir := s.Request, s.view, path.Clean(s.Path)
 	if !fs.ValidPath(dir) {
 		return nil, nil, fmt.Errorf("application path %q leaves the repository root", r.Path)
 	}
@@ -158,13 +168,16 @@ func (r *Request) resolve(view *source.View, limits Limits) (*Input, Renderer, e
 	if err := parameters.validate(); err != nil {
 		return nil, nil, err
 	}
-	renderer, err := choose(view, dir, parameters)
+	if err := grant(s.rule, &parameters); err != nil {
+		return nil, nil, err
+	}
+	renderer, err := choose(view, dir, parameters, s.rule)
 	if err != nil {
 		return nil, nil, err
 	}
 	in := &Input{
-		FS: view, Dir: dir, Name: r.instance(), Namespace: r.Namespace,
-		Parameters: parameters, Env: r.environment(), Limits: limits,
+		FS: s.tree, Dir: dir, Name: r.instance(), Namespace: r.Namespace,
+		Parameters: parameters, Env: r.environment(), Limits: r.limits(),
 		KubeVersion: r.KubeVersion, APIVersions: nonEmpty(r.APIVersions),
 	}
 	if parameters.KubeVersion != "" {
@@ -202,13 +215,16 @@ func (p *Parameters) validate() error {
 
 // choose picks the renderer that the parameters name or, as Argo CD does, a
 // kustomization before a chart before plain files.
-func choose(fsys fs.FS, dir string, p Parameters) (Renderer, error) {
+func choose(fsys fs.FS, dir string, p Parameters, rule *policy.Rule) (Renderer, error) {
 	name := p.Renderer
 	if name == "" {
 		var err error
 		if name, err = discover(fsys, dir); err != nil {
 			return nil, err
 		}
+	}
+	if err := grantRenderer(rule, name); err != nil {
+		return nil, err
 	}
 	var renderer Renderer
 	switch name {

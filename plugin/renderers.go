@@ -53,6 +53,8 @@ func (h helmRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
 	}, nil
 }
 
+func (in *Input) readFile(name string) ([]byte, error) { return fs.ReadFile(in.FS, name) }
+
 func rendererVersion(e chart.Engine) string { return string(e) + "/" + e.Version() }
 
 // helmOptions translates the parameters as Argo CD's helmTemplate does.
@@ -68,7 +70,8 @@ func helmOptions(in *Input) (chart.Options, error) {
 		SkipSchemaValidation: p.SkipSchemaValidation,
 		Prove:                true,
 		MaxOutput:            in.Limits.OutputBytes,
-		ReadFile:             func(name string) ([]byte, error) { return fs.ReadFile(in.FS, name) },
+		ReadFile:             in.readFile,
+		Unseal:               in.readFile,
 	}
 	if p.ReleaseName != "" {
 		o.ReleaseName = p.ReleaseName
@@ -79,14 +82,7 @@ func helmOptions(in *Input) (chart.Options, error) {
 	if err := checkReleaseName(o.ReleaseName); err != nil {
 		return o, err
 	}
-	patterns := make([]string, len(p.ValueFiles))
-	for i, raw := range p.ValueFiles {
-		if err := refuseOtherSource(raw, in.Env); err != nil {
-			return o, err
-		}
-		patterns[i] = expand(raw, in.Env)
-	}
-	files, err := chart.ResolveValueFiles(in.FS, in.Dir, patterns, p.IgnoreMissingValueFiles)
+	files, err := in.valueFiles()
 	if err != nil {
 		return o, err
 	}
@@ -107,11 +103,11 @@ func helmOptions(in *Input) (chart.Options, error) {
 		o.SetString = append(o.SetString, chart.Assignment{Name: name, Value: expand(p.HelmStringParameters[name], in.Env)})
 	}
 	for _, name := range sortedKeys(p.HelmFileParameters) {
-		raw := p.HelmFileParameters[name]
-		if err := refuseOtherSource(raw, in.Env); err != nil {
+		given, _, err := in.file(p.HelmFileParameters[name])
+		if err != nil {
 			return o, err
 		}
-		file, err := chart.ResolvePath(in.Dir, expand(raw, in.Env))
+		file, err := chart.ResolvePath(in.Dir, given)
 		if err != nil {
 			return o, fmt.Errorf("helm-file-parameters[%s]: %w", name, err)
 		}
@@ -260,7 +256,7 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 		ReleaseName: release, Namespace: cmp.Or(c.Namespace, "default"),
 		KubeVersion: c.KubeVersion, APIVersions: c.APIVersions,
 		SkipCRDs: !c.IncludeCRDs, SkipHooks: c.SkipHooks, SkipTests: c.SkipTests,
-		Prove: true, MaxOutput: i.in.Limits.OutputBytes,
+		Prove: true, MaxOutput: i.in.Limits.OutputBytes, Unseal: i.in.readFile,
 	}
 	for n, data := range c.Values {
 		o.Values = append(o.Values, chart.Document{Name: fmt.Sprintf("values %d of chart %s", n+1, c.Name), Data: data})

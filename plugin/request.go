@@ -53,6 +53,12 @@ type Request struct {
 
 	Parameters Parameters
 	Limits     Limits
+	// Policy is what the platform team allows, and more than the application's
+	// wishes; its limits win over Limits. Nil means that nothing is decrypted and
+	// that the rest is as the application asks.
+	Policy *Policy
+	// Keys are where the private keys for SOPS files are.
+	Keys Keys
 	// HashKey keys the hashes of Secret values. Without it they are left out.
 	HashKey stamp.Key
 	// Version is hallmark's own version, for the evidence.
@@ -94,6 +100,8 @@ type Result struct {
 	ObjectHashes []string
 	// Provenance is what was stamped besides the hashes of objects.
 	Provenance stamp.Provenance
+	// Decrypted is the number of SOPS files that were decrypted for it.
+	Decrypted int
 	// Warnings are one line each, for people; they never hold values.
 	Warnings []string
 	// Evidence is the record of this render.

@@ -115,6 +115,8 @@ var specs = []ParameterSpec{
 
 	defaulted(text("determinism", "Determinism", func(p *Parameters) any { return &p.Determinism },
 		"What happens to output that differs from render to render: enforce refuses it, warn accepts fields that differ and keeps them out of the hash."), DeterminismEnforce),
+	toggle("config-hash", "Config hash", func(p *Parameters) any { return &p.ConfigHash },
+		"Whether the pod template of a workload gets a hash of the ConfigMaps and Secrets of this render that its containers read or mount, so that a change of one rolls it. Secrets count under the platform team's key, and without that key such a workload is refused."),
 	toggle("allow-empty", "Allow empty", func(p *Parameters) any { return &p.AllowEmpty },
 		"Accepts a render without objects. With pruning that deletes the application's objects, so by default it is refused."),
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"sync"
 
+	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/plugin/chart"
+	"hallmark.dev/hallmark/plugin/decrypt"
 	"hallmark.dev/hallmark/plugin/overlay"
 )
 
@@ -14,12 +16,12 @@ import (
 // does may have no end. The goroutine behind it then runs on until it has;
 // Request.Ended says when.
 func within[T any](ctx context.Context, r *Request, render func(context.Context, *crew) (T, error)) (T, error) {
-	ctx, release := guard(ctx, r.Limits.orDefault())
+	ctx, release := guard(ctx, r.limits())
 	defer release()
 	c := &crew{ended: r.Ended}
 	value, err := apart(ctx, c, func() (T, error) { return render(ctx, c) })
 	if err != nil {
-		return value, explain(ctx, err)
+		return value, c.secrets.Error(explain(ctx, err))
 	}
 	return value, nil
 }
@@ -27,6 +29,9 @@ func within[T any](ctx context.Context, r *Request, render func(context.Context,
 // crew are the goroutines that work on a request.
 type crew struct {
 	ended func() // called when the last has ended; may be nil
+	// secrets are the decrypted values that they work with. No error of theirs
+	// leaves without having passed it.
+	secrets redact.Values
 
 	mu    sync.Mutex
 	count int
@@ -91,5 +96,5 @@ var ErrPanic = errors.New("hallmark panicked while rendering")
 // that is to be reported to those who wrote it.
 func IsPanic(err error) bool {
 	helm := (*chart.PanicError)(nil)
-	return errors.Is(err, ErrPanic) || errors.As(err, &helm) || errors.Is(err, overlay.ErrPanic)
+	return errors.Is(err, ErrPanic) || errors.As(err, &helm) || errors.Is(err, overlay.ErrPanic) || errors.Is(err, decrypt.ErrPanic)
 }

@@ -24,6 +24,7 @@ func generateCommand(env *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return env.generate(cmd.Context(), &f) },
 	}
 	f.register(cmd)
+	f.trust.registerKeys(cmd, pluginKeys)
 	cmd.Flags().StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml, or json for one compact object a line, which Argo CD reads faster")
 	return cmd

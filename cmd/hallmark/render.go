@@ -25,6 +25,7 @@ type renderFlags struct {
 	params                   []string
 	paramsFile               string
 	limits                   limitFlags
+	trust                    trustFlags
 	hashKey                  string
 	evidence                 string
 	output                   string
@@ -54,6 +55,8 @@ func renderCommand(env *environment) *cobra.Command {
 	flags.StringArrayVar(&f.params, "param", nil, "parameter as `name=value`, name[]=item or name[key]=value (repeatable)")
 	flags.StringVar(&f.paramsFile, "params", "", "`file` with the JSON that Argo CD sends in ARGOCD_APP_PARAMETERS")
 	f.limits.register(cmd)
+	f.trust.registerPolicy(cmd, "default: none; what your own keys open is decrypted, and nothing is fetched")
+	f.trust.registerKeys(cmd, "beside those that sops finds by itself")
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.evidence, "evidence", "", "`file` to write the in-toto statement of this render to")
 	flags.StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml or json")
@@ -67,7 +70,7 @@ func (env *environment) render(ctx context.Context, f *renderFlags, dir string) 
 	if err := checkTarget(f.evidence); err != nil {
 		return err
 	}
-	request, err := f.request(ctx, dir)
+	request, err := env.renderRequest(ctx, f, dir)
 	if err != nil {
 		return err
 	}
@@ -92,8 +95,8 @@ func (env *environment) render(ctx context.Context, f *renderFlags, dir string) 
 	return commit(true)
 }
 
-// request turns the flags into a request.
-func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request, error) {
+// renderRequest turns the flags into a request.
+func (env *environment) renderRequest(ctx context.Context, f *renderFlags, dir string) (*plugin.Request, error) {
 	r := &plugin.Request{
 		Namespace: f.namespace, Project: f.project, RepoURL: f.repoURL, Revision: f.revision,
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions, Version: hallmarkVersion(),
@@ -106,6 +109,9 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 		return nil, err
 	}
 	if r.HashKey, err = readKey(f.hashKey); err != nil {
+		return nil, err
+	}
+	if r.Policy, r.Keys, err = env.callerTrust(&f.trust); err != nil {
 		return nil, err
 	}
 	abs, err := folder(dir)
@@ -131,7 +137,7 @@ func (f *renderFlags) request(ctx context.Context, dir string) (*plugin.Request,
 	}
 	r.App = cmp.Or(f.app, appName(abs))
 	r.Path = rel
-	r.Tree, err = source.Dir(root, treeLimits)
+	r.Tree, err = source.Dir(root, r.TreeLimits(treeLimits))
 	return r, err
 }
 

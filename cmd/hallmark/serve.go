@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/collector"
 	"hallmark.dev/hallmark/plugin"
+	"hallmark.dev/hallmark/plugin/policy"
 	"hallmark.dev/hallmark/plugin/server"
 	"hallmark.dev/hallmark/plugin/stamp"
 )
@@ -28,6 +30,8 @@ type serveFlags struct {
 	inFlight                  int
 	cacheBytes                int64
 	limits                    limitFlags
+	trust                     trustFlags
+	confine                   confineFlags
 	hashKey, discover         string
 	drainDelay, drainTimeout  time.Duration
 	logFormat, logLevel       string
@@ -55,6 +59,9 @@ func serveCommand(env *environment) *cobra.Command {
 	flags.IntVar(&f.inFlight, "max-in-flight", 2*runtime.GOMAXPROCS(0), "the most requests that are worked on at once")
 	flags.Int64Var(&f.cacheBytes, "cache-bytes", 64<<20, "about how many `bytes` of memory the cache takes; 0 for no cache")
 	f.limits.register(cmd)
+	f.trust.registerPolicy(cmd, pluginPolicy+"; a change of it is read without a restart")
+	f.trust.registerKeys(cmd, pluginKeys)
+	f.confine.register(cmd)
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.discover, "discover", string(server.DiscoverNone), "`which` folders are taken for Applications that name no plugin: none, marked (with a hallmark.yaml) or all (those, charts and kustomizations); for each question repo-server sends the repository once more")
 	flags.DurationVar(&f.drainDelay, "drain-delay", 5*time.Second, "how long requests are still taken after a signal to stop, for those that repo-server is in the middle of")
@@ -66,7 +73,7 @@ func serveCommand(env *environment) *cobra.Command {
 
 func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 	collector.LimitMemory(serverMemory)
-	options, err := f.options(env.stderr)
+	options, err := f.options(env)
 	if err != nil {
 		return err
 	}
@@ -80,13 +87,17 @@ func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
+	mounts := append([]string{cmp.Or(f.trust.policy, policy.DefaultFile), f.hashKey}, options.Keys.Paths...)
+	if err := f.confine.confine(options.Log, env, filepath.Dir(listener.Addr().String()), mounts...); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	options.Log.Info("serving", "version", hallmarkVersion(), "socket", listener.Addr().String(), "maxInFlight", options.InFlight)
 	err = s.Serve(ctx, listener)
 	options.Log.Info("stopped")
 	return err
 }
 
-func (f *serveFlags) options(logTo io.Writer) (*server.Options, error) {
+func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	o := &server.Options{
 		Discover: server.Discovery(f.discover), InFlight: f.inFlight, DrainDelay: f.drainDelay, DrainTimeout: f.drainTimeout,
 		Version: hallmarkVersion(), Cache: plugin.NewCache(f.cacheBytes),
@@ -108,7 +119,13 @@ func (f *serveFlags) options(logTo io.Writer) (*server.Options, error) {
 		return nil, usageError{fmt.Errorf("--drain-timeout: got %s, want a duration such as 20s", f.drainTimeout)}
 	}
 	var err error
-	if o.Log, err = f.log(logTo); err != nil {
+	if o.Log, err = f.log(env.stderr); err != nil {
+		return nil, err
+	}
+	if o.Policy, err = policy.Watch(cmp.Or(f.trust.policy, policy.DefaultFile), f.trust.policy == "", reportPolicy(o.Log)); err != nil {
+		return nil, err
+	}
+	if o.Keys, err = env.pluginKeys(&f.trust); err != nil {
 		return nil, err
 	}
 	if o.TreeLimits, err = f.limits.set(&o.Limits); err != nil {
@@ -124,6 +141,17 @@ func (f *serveFlags) options(logTo io.Writer) (*server.Options, error) {
 	}
 	o.HashKey = key
 	return o, nil
+}
+
+// reportPolicy logs what became of a change of the policy.
+func reportPolicy(log *slog.Logger) func(error) {
+	return func(err error) {
+		if err != nil {
+			log.Error("the policy changed and is not taken: the rules stay as they were", "error", describe(err))
+			return
+		}
+		log.Info("the policy changed and is in force")
+	}
 }
 
 func (f *serveFlags) log(w io.Writer) (*slog.Logger, error) {

@@ -17,11 +17,13 @@ import (
 type workingFlags struct {
 	root   string
 	limits limitFlags
+	trust  trustFlags
 }
 
 func (f *workingFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", "", "`folder` that paths may not leave (default: where argocd-cmp-server unpacked the repository, else what ARGOCD_APP_SOURCE_PATH leaves of the working folder)")
 	f.limits.register(cmd)
+	f.trust.registerPolicy(cmd, pluginPolicy)
 }
 
 // working adds the working folder, and the flags, to what the environment says.
@@ -42,8 +44,14 @@ func (env *environment) working(f *workingFlags, r *plugin.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.Policy, r.Keys, err = env.pluginTrust(&f.trust); err != nil {
+		return err
+	}
+	if err := env.outOfRepository(root, r.Keys); err != nil {
+		return err
+	}
 	part := plugin.PartOfRepository(r.Path, sent)
-	tree, err := source.Dir(root, treeLimits)
+	tree, err := source.Dir(root, r.TreeLimits(treeLimits))
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (c *call) generated(a *plugin.Answer) {
 	}
 	c.server.metrics.cache.WithLabelValues(result).Inc()
 	c.note("renderer", a.Provenance.Renderer, "objects", len(a.Manifests), "renderHash", a.RenderHash,
-		"inputsHash", a.Provenance.InputsHash, "cached", a.Cached)
+		"inputsHash", a.Provenance.InputsHash, "cached", a.Cached, "decrypted", a.Decrypted)
 	if len(a.Warnings) > 0 {
 		c.note("warnings", a.Warnings)
 	}
@@ -174,6 +174,7 @@ const (
 	outcomeBusy     = "busy"     // no slot in time
 	outcomeDeadline = "deadline" // not done in time
 	outcomeCanceled = "canceled" // Argo CD does not want the answer any more
+	outcomeKey      = "key"      // no key opens an encrypted file
 	outcomeProtocol = "protocol" // a damaged or wrong stream
 	outcomePanic    = "panic"
 )
@@ -197,6 +198,8 @@ func classify(err error) (outcome string, code codes.Code) {
 		return outcomePanic, codes.Internal
 	case plugin.IsLimit(err):
 		return outcomeLimit, codes.ResourceExhausted
+	case plugin.IsKey(err):
+		return outcomeKey, codes.FailedPrecondition
 	}
 	return outcomeRefused, codes.FailedPrecondition
 }

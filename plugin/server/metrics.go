@@ -55,6 +55,7 @@ func newInstruments(s *Server) *instruments {
 		gauge("hallmark_stuck", "Requests that are answered and still worked on, because an engine does not end.",
 			func() float64 { return float64(s.stuck.Load()) }),
 		gauge("hallmark_cache_bytes", "About how much memory the cache holds.", func() float64 { return float64(s.options.Cache.Bytes()) }),
+		gauge("hallmark_policy_last_reload_successful", "1 if the policy file was good when it was last looked at, 0 if older rules are in force.", s.policyHealth),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "hallmark_build_info", Help: "The versions that are compiled in.", ConstLabels: labels,
 		}, func() float64 { return 1 }),
@@ -65,6 +66,17 @@ func newInstruments(s *Server) *instruments {
 		m.cache.WithLabelValues(result)
 	}
 	return m
+}
+
+// policyHealth looks at the policy, so that a broken change shows before a request
+// comes.
+func (s *Server) policyHealth() float64 {
+	if p := s.options.Policy; p != nil {
+		if p.Current(); !p.Healthy() {
+			return 0
+		}
+	}
+	return 1
 }
 
 // Handler serves /metrics, /healthz (200 unless the server has to be started

@@ -31,6 +31,10 @@ type Options struct {
 	TreeLimits plugin.TreeLimits
 	// HashKey keys the hashes of Secret values, as in plugin.Request.
 	HashKey []byte
+	// Policy gives the rules that count now; nil is no policy.
+	Policy Policy
+	// Keys are where private keys are, as in plugin.Request.
+	Keys plugin.Keys
 	// Discover says for which folders the plugin declares itself.
 	Discover Discovery
 	// InFlight is the largest number of requests that are worked on at once,
@@ -50,6 +54,14 @@ type Options struct {
 	Now   func() time.Time
 	// Explain words an error for a user of Argo CD.
 	Explain func(error) string
+}
+
+// Policy is a policy that can change while the server runs.
+type Policy interface {
+	// Current returns the rules that count.
+	Current() *plugin.Policy
+	// Healthy reports whether the last look for a change gave good rules.
+	Healthy() bool
 }
 
 // Discovery says for which applications without a plugin's name Argo CD is told

@@ -161,6 +161,10 @@ func (s *Server) receive(from stream, c *call) error {
 	}
 	r, err := request(meta)
 	r.Limits, r.HashKey, r.Version, r.Stage = s.options.Limits, s.options.HashKey, s.options.Version, c.enter
+	r.Keys = s.options.Keys
+	if s.options.Policy != nil {
+		r.Policy = s.options.Policy.Current()
+	}
 	c.describe(r)
 	if err != nil && c.method == methodAnnounce {
 		// A parameter that is wrong must not take away the form in which it is
@@ -169,7 +173,7 @@ func (s *Server) receive(from stream, c *call) error {
 		err = nil
 	}
 	if err == nil {
-		err = receive(r, meta, archive, s.options.TreeLimits)
+		err = receive(r, meta, archive, r.TreeLimits(s.options.TreeLimits))
 	}
 	archive.rest()
 	c.received(archive.bytes, r)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/plugin"
+	"hallmark.dev/hallmark/plugin/policy"
+)
+
+// defaultKeys is the folder where a platform team mounts private keys.
+const defaultKeys = "/etc/hallmark/keys"
+
+// trustFlags are what a platform team, or the caller on a laptop, decides, and no
+// Application: the policy and the keys.
+type trustFlags struct {
+	policy string
+	keys   []string
+}
+
+func (f *trustFlags) registerPolicy(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.policy, "policy", "", "`file` of the RenderPolicy ("+usage+")")
+}
+
+func (f *trustFlags) registerKeys(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringArrayVar(&f.keys, "keys", nil, "`file` with private keys for SOPS files (age, SSH or PGP), or folder of such files (repeatable; "+usage+")")
+}
+
+const (
+	pluginPolicy = "default: " + policy.DefaultFile + ", where it exists"
+	pluginKeys   = "default: " + defaultKeys + ", where it exists; beside what the variables of sops name"
+)
+
+// pluginTrust is what counts in the plugin: the mounted policy and the mounted
+// keys. No program is started for a key.
+func (env *environment) pluginTrust(f *trustFlags) (*plugin.Policy, plugin.Keys, error) {
+	p, err := f.mounted()
+	if err != nil {
+		return nil, plugin.Keys{}, err
+	}
+	keys, err := env.pluginKeys(f)
+	return p, keys, err
+}
+
+// mounted is the policy of the plugin.
+func (f *trustFlags) mounted() (*plugin.Policy, error) {
+	if f.policy != "" {
+		return policy.Load(f.policy)
+	}
+	p, err := policy.Load(policy.DefaultFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return policy.None(), nil
+	}
+	return p, err
+}
+
+// keyVariables are those with which sops names files of keys.
+var keyVariables = []string{"SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE", "GNUPGHOME"}
+
+func (env *environment) pluginKeys(f *trustFlags) (plugin.Keys, error) {
+	paths := f.keys
+	if len(paths) == 0 {
+		if _, err := os.Stat(defaultKeys); err == nil {
+			paths = []string{defaultKeys}
+		}
+	}
+	// A relative path would name a file of the repository where that is the
+	// working folder.
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			return plugin.Keys{}, fmt.Errorf("--keys: got %q, want an absolute path", path)
+		}
+	}
+	for _, name := range keyVariables {
+		if path := env.getenv(name); path != "" && !filepath.IsAbs(path) {
+			return plugin.Keys{}, fmt.Errorf("%s: got %q, want an absolute path", name, path)
+		}
+	}
+	return plugin.Keys{Paths: paths, Getenv: env.getenv, Home: env.getenv("HOME")}, nil
+}
+
+// outOfRepository refuses keys that lie in the repository: whoever may write there
+// would choose them, and they were committed.
+func (env *environment) outOfRepository(root string, keys plugin.Keys) error {
+	paths := keys.Paths
+	for _, name := range keyVariables {
+		if path := env.getenv(name); path != "" {
+			paths = append(paths[:len(paths):len(paths)], path)
+		}
+	}
+	for _, path := range paths {
+		resolved, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue // what is not there gives no key
+		}
+		if rel, err := filepath.Rel(root, resolved); err == nil && filepath.IsLocal(rel) {
+			return diag.WithHint(fmt.Errorf("the keys %q lie in the repository", path), "mount them elsewhere, and treat them as known to all who can read the repository")
+		}
+	}
+	return nil
+}
+
+// callerTrust is what counts on a laptop: what the caller's own keys open, unless a
+// policy says less.
+func (env *environment) callerTrust(f *trustFlags) (*plugin.Policy, plugin.Keys, error) {
+	keys := plugin.Keys{Paths: f.keys, Getenv: env.getenv, Home: env.getenv("HOME"), Programs: true}
+	if f.policy == "" {
+		return policy.Caller(), keys, nil
+	}
+	p, err := policy.Load(f.policy)
+	return p, keys, err
+}
