@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("EXAMPLES", root+"/../../examples")
+			env.Setenv("SOPS", root+"/../../plugin/decrypt/testdata") // files encrypted by the real sops, and test-only keys
 			return nil
 		},
 	})

@@ -36,7 +36,7 @@ var rows = []row{
 	{folder: "plugin/source", may: []string{"internal/*"}},
 	{folder: "plugin/chart", may: []string{"plugin/source", "internal/*"}},
 	{folder: "plugin/overlay", may: []string{"plugin/source", "internal/*"}},
-	{folder: "plugin/directory", may: []string{"internal/*"}},
+	{folder: "plugin/directory", may: []string{"plugin/source", "internal/*"}},
 	{folder: "plugin/decrypt", may: []string{"plugin/source", "internal/*"}},
 	{folder: "plugin/gate", may: []string{"internal/*"}},
 	{folder: "plugin/policy", may: []string{"internal/*"}},

@@ -43,6 +43,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/plugin/source"
 )
 
 // Options are the fields of Argo CD's directory source.
@@ -97,7 +98,10 @@ func Load(ctx context.Context, fsys fs.FS, dir string, o Options) (objs []object
 		return nil, nil, fmt.Errorf("reading the directory %q: %w", dir, err)
 	}
 	if len(l.faults) > 0 {
-		return nil, nil, diag.WithHint(l.faults.Err(), l.hint)
+		l.sealed = append(l.sealed, diag.WithHint(l.faults.Err(), l.hint))
+	}
+	if err := errors.Join(l.sealed...); err != nil {
+		return nil, nil, err
 	}
 	return l.objs, l.warnings, nil
 }
@@ -128,6 +132,9 @@ type loader struct {
 	objs             []object.Object
 	warnings, faults diag.List
 	hint             string // for the first of the faults
+	// sealed are the errors of files that cannot be decrypted: the same key is
+	// often missing for several, and all are told at once.
+	sealed []error
 }
 
 // file takes what stands at name. The order of the questions is Argo CD's: a
@@ -157,9 +164,15 @@ func (l *loader) file(name string, d fs.DirEntry) error {
 	if l.exclude != nil && l.exclude.Match(relative) || l.include != nil && !l.include.Match(relative) {
 		return nil
 	}
-	data, err := fs.ReadFile(l.fsys, name)
+	data, open, err := source.ReadSealed(l.fsys, name)
 	if err != nil {
 		return err
+	}
+	if open != nil {
+		if data, err = open(); err != nil {
+			l.sealed = append(l.sealed, err)
+			return nil
+		}
 	}
 	text := utf8Text(data)
 	switch {

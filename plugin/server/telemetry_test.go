@@ -18,7 +18,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"hallmark.dev/hallmark/internal/sealtest"
 	"hallmark.dev/hallmark/plugin"
+	"hallmark.dev/hallmark/plugin/policy"
 )
 
 // ours is a scrape without what is the same for every server.
@@ -53,7 +55,7 @@ func metric(tb testing.TB, text, name string) float64 {
 var labels = map[string][]string{
 	"method": {methodGenerate, methodMatch, methodAnnounce},
 	"outcome": {
-		outcomeOK, outcomeRefused, outcomeLimit, outcomeBusy, outcomeDeadline, outcomeCanceled, outcomeProtocol, outcomePanic,
+		outcomeOK, outcomeRefused, outcomeLimit, outcomeBusy, outcomeDeadline, outcomeCanceled, outcomeKey, outcomeProtocol, outcomePanic,
 	},
 	"stage":    {"receive", "load", "render", "gate", "stamp"},
 	"renderer": {"", "helm3", "helm4", "kustomize", "plain"},
@@ -88,6 +90,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(o *Options) {
 		o.InFlight, o.Discover, o.TreeLimits = 1, DiscoverAll, plugin.TreeLimits{FileBytes: 1 << 20}
+		o.Policy = fixed{policy.Caller()}
 	})
 	const app = "marker-app"
 	entries := func(more ...string) []string {
@@ -122,6 +125,7 @@ func TestMetrics(t *testing.T) {
 	fails(send(t.Context(), methodGenerate, chart, `ARGOCD_APP_PARAMETERS=[{"name":"marker-parameter","string":"x"}]`))
 	fails(send(t.Context(), methodGenerate, chart, `ARGOCD_APP_PARAMETERS=[{"name":"renderer","string":"marker-renderer"}]`))
 	fails(send(t.Context(), methodGenerate, bomb(t, 2<<20, true)))
+	fails(send(t.Context(), methodGenerate, tgz(t, regular("app/s.yaml", sealtest.Seal(t, "yaml", configMap("marker-object", "b"), sealtest.NewKey(t))))))
 	_, err := r.exchange(t.Context(), methodGenerate)
 	fails(err)
 
