@@ -27,7 +27,7 @@ build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: ; go test $(TESTFLAGS) ./...
 race: ; $(MAKE) test TESTFLAGS=-race
 lint: ; $(LINT) run && cd e2e && $(LINT) run
-bench: tools build ; go test ./internal/bench -run '^$$' -bench . -benchtime 1x -timeout 30m
+bench: tools build ; go test ./internal/bench ./plugin/decrypt -run '^$$' -bench . -benchtime 1x -timeout 30m -p 1
 bench-argocd: tools argocd2 build ; go -C e2e test ./bench -run '^$$' -bench . -benchtime 1x -timeout 30m -v
 e2e: e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
 goldens: tools ; go test $(GOLDENS) -update

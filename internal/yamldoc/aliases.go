@@ -29,7 +29,8 @@ var separator = regexp.MustCompile(`(?m)^---(?:\s|$)`)
 // each alias by what it stands for. Memory has an end, and a stack that overflows
 // ends the process.
 func CheckAliases(file string, data []byte) error {
-	if !anchor.Match(data) || !alias.Match(data) {
+	// Most files have neither character, which is found much faster.
+	if bytes.IndexByte(data, '&') < 0 || bytes.IndexByte(data, '*') < 0 || !anchor.Match(data) || !alias.Match(data) {
 		return nil
 	}
 	fault := (*diag.Error)(nil)

@@ -29,6 +29,8 @@ import (
 
 const (
 	cipherMark = "ENC[AES256_GCM"
+	// A template that makes a URL of a value encodes the bracket.
+	urlMark, urlMarkLower = "ENC%5BAES256_GCM", "ENC%5bAES256_GCM"
 	// minRun is the number of base64 characters below which nothing is
 	// decoded: what the fourteen bytes of cipherMark need.
 	minRun = 19
@@ -116,7 +118,7 @@ func (s *search) text(t string, depth int) (found string) {
 		return ""
 	}
 	switch {
-	case strings.Contains(t, cipherMark):
+	case strings.Contains(t, cipherMark), strings.Contains(t, urlMark), strings.Contains(t, urlMarkLower):
 		found = ciphertext
 	case strings.Contains(t, "sops") && isMetadataText(t):
 		found = metadata

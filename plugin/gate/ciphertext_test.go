@@ -3,6 +3,7 @@ package gate
 import (
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -34,6 +35,9 @@ func TestCiphertextInStrings(t *testing.T) {
 		{"multi-line", "a: 1\nb: " + cipher + "\n", ciphertext},
 		{"JSON in a string", `{"auths":{"registry":{"password":"` + cipher + `"}}}`, ciphertext},
 		{"shortest", "ENC[AES256_GCM", ciphertext},
+		{"in a URL", "https://app:" + url.QueryEscape(cipher) + "@db", ciphertext},
+		{"in a URL, lower case", "https://app:" + strings.Replace(url.QueryEscape(cipher), "%5B", "%5b", 1) + "@db", ciphertext},
+		{"in a URL in base64", std("https://app:" + url.QueryEscape(cipher) + "@db"), ciphertext + encoded},
 		{"standard base64", std(cipher), ciphertext + encoded},
 		{"URL-safe base64", base64.URLEncoding.EncodeToString([]byte("??>>" + cipher)), ciphertext + encoded},
 		{"raw base64", base64.RawStdEncoding.EncodeToString([]byte(cipher + "x")), ciphertext + encoded},

@@ -47,7 +47,7 @@ type Options struct {
 // The remedies, one for each class of fault that has one.
 const (
 	hintEmpty      = "an empty render plus pruning deletes the application; where that is meant, set the parameter \"allow-empty\" to true"
-	hintCiphertext = "the file that this came from was not decrypted: it was read as plain YAML, as a values file or by a generator without passing through SOPS"
+	hintCiphertext = "ciphertext is decrypted where it stands in a file with its sops metadata; this was copied out of such a file, or stands in a parameter, in a packaged chart or in a file whose metadata is damaged"
 	hintTooMany    = "split the application; or raise limits.objects (--limit objects=N on the command line, the policy in the plugin)"
 )
 
