@@ -24,16 +24,21 @@ print its manifests.
 
 The renderer is found as Argo CD finds it: a kustomization, else a Helm chart,
 else plain YAML. Parameters come from hallmark.yaml in DIR and from --param and
---params, which win. On failure nothing is printed but the reason.`
+--params, which win. On failure nothing is printed but the reason.
+
+SOPS files are decrypted in memory when they are read, with the keys that sops itself
+would find and those of --keys. With --policy only what the platform team allows is
+done, as in the plugin.`
 
 const renderExample = `  hallmark render examples/checkout
   hallmark render --app checkout --namespace shop --param 'value-files[]=values-production.yaml' examples/checkout
   hallmark render --param renderer=helm4 --param 'helm-parameters[replicas]=5' examples/checkout
-  hallmark render --evidence checkout.json examples/checkout-kustomize/overlays/production`
+  hallmark render --evidence checkout.json examples/checkout-kustomize/overlays/production
+  hallmark render --policy policy.yaml --project shop --namespace shop examples/checkout`
 
 const generateHelp = `Render, gate and stamp the application in the working folder from what Argo CD says
 of it in the ARGOCD_* environment, as argocd-cmp-server runs it. On failure nothing
-is printed but the reason.
+is printed but the reason. What the policy allows is decrypted with mounted keys.
 
 The kernel bounds one variable of the environment at 128 KiB, and with it the
 application's parameters; hallmark serve has no such bound.`
@@ -43,14 +48,16 @@ const generateExample = `  hallmark generate
 
 const serveHelp = `Answer Argo CD's repo-server as a config management plugin, on the socket
 <name>.sock in the plugins folder, until SIGTERM or SIGINT. The repository of each
-request is unpacked into memory, never to disk.
+request is unpacked into memory, never to disk. What the policy allows is decrypted
+there; the policy and the keys are read again when they change.
 
 Logs go to standard error. --http-address serves /metrics for Prometheus, /healthz
 and /readyz.`
 
 const serveExample = `  hallmark serve
   hallmark serve --http-address :8087 --max-in-flight 8 --limit treeBytes=1073741824
-  hallmark serve --name hallmark --plugin-version v1 --discover marked`
+  hallmark serve --name hallmark --plugin-version v1 --discover marked
+  hallmark serve --policy /etc/hallmark/policy/policy.yaml --keys /etc/hallmark/keys --landlock require`
 
 const verifyHelp = `Recompute the hashes of stamped manifests (default: standard input) and compare
 them with their stamps. Says ok, or names each object that changed.`
@@ -58,7 +65,7 @@ them with their stamps. Says ok, or names each object that changed.`
 const verifyExample = `  hallmark render examples/checkout | hallmark verify
   hallmark verify manifests.yaml`
 
-const versionHelp = `Print the versions of hallmark and of the renderers that are compiled in.`
+const versionHelp = `Print the versions of hallmark, of the renderers and of sops, which are compiled in.`
 
 const versionExample = `  hallmark version
   hallmark version -o json`
