@@ -57,7 +57,7 @@ func Announce(ctx context.Context, r *Request) ([]Announcement, error) {
 	f, err := within(ctx, r, func(ctx context.Context, c *crew) (found, error) {
 		d := newDefaults(r, Parameters{})
 		err := d.look(ctx, r, c)
-		return found{d, err}, nil
+		return found{d, c.secrets.Error(err)}, nil
 	})
 	if err != nil {
 		return newDefaults(r, Parameters{}).announce(), err
@@ -101,7 +101,7 @@ func (d *defaults) look(ctx context.Context, r *Request, c *crew) error {
 			return err
 		}
 	}
-	s, err := r.open(c, true)
+	s, err := r.open(ctx, c, true)
 	if err != nil {
 		return err
 	}

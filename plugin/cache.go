@@ -70,8 +70,8 @@ type Answer struct {
 	RenderHash string
 	Provenance stamp.Provenance
 	Warnings   []string
-	// Decrypted is the number of SOPS files that were decrypted for it.
-	Decrypted int
+	// Decrypted are the SOPS files that were decrypted for it.
+	Decrypted []Decrypted
 	// Cached says that no engine ran.
 	Cached bool
 }
@@ -80,7 +80,7 @@ type Answer struct {
 // possible.
 func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 	return within(ctx, r, func(ctx context.Context, crew *crew) (*Answer, error) {
-		s, err := r.open(crew, false)
+		s, err := r.open(ctx, crew, false)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 		fresh := kept{s.view.Trace(), printManifests(result.Objects), Answer{
 			RenderHash: result.RenderHash, Provenance: result.Provenance, Warnings: result.Warnings, Decrypted: result.Decrypted,
 		}}
-		if ctx.Err() == nil && result.Decrypted == 0 {
+		if ctx.Err() == nil && len(result.Decrypted) == 0 {
 			c.keep(key, fresh, earlier)
 		}
 		answer := fresh.again(r.Revision)

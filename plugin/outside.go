@@ -17,25 +17,32 @@ const maxOutside = 10
 
 const hintOutside = "put the value into a Secret and refer to that, or let the platform team set decryption.outsideSecrets in the rule"
 
-// outsideSecrets looks for decrypted values in objects that are no Secret: whoever
-// may read the object reads them, and its hash is a plain one. By the rule they
-// are a fault, a warning or nothing.
+// outsideSecrets looks for decrypted values in objects that are no Secret, and in
+// what a Secret has besides its data: whoever may read the object, or the Argo CD
+// page of it, reads them, and they enter the hash as they are. By the rule they are
+// a fault, a warning or nothing.
 func (s *session) outsideSecrets(out *Output, objects []object.Object) error {
-	if s.tree.Opened() == 0 || s.rule.Decryption == nil || s.rule.Decryption.OutsideSecrets == policy.Allow {
+	if len(s.tree.Opened()) == 0 || s.rule.Decryption == nil || s.rule.Decryption.OutsideSecrets == policy.Allow {
 		return nil
 	}
 	found := make([][]string, len(objects))
 	object.Spread(len(objects), func() func(int) {
 		return func(i int) {
-			if !objects[i].IsSecret() {
-				found[i] = s.secretFields(objects[i].Value, nil)
+			value := objects[i].Value
+			if objects[i].IsSecret() {
+				value = withoutData(value)
 			}
+			found[i] = s.secretFields(value, nil)
 		}
 	})
 	var faults diag.List
 	for i, fields := range found {
 		for _, field := range fields {
-			faults.Addf(objects[i].Origin, objects[i].Line, 0, "%s: field %q holds a decrypted value, and the object is no Secret", objects[i].ID(), field)
+			where := "and the object is no Secret"
+			if objects[i].IsSecret() {
+				where = "outside of the data of the Secret"
+			}
+			faults.Addf(objects[i].Origin, objects[i].Line, 0, "%s: field %q holds a decrypted value, %s", objects[i].ID(), field, where)
 		}
 	}
 	if len(faults) == 0 {
@@ -46,7 +53,7 @@ func (s *session) outsideSecrets(out *Output, objects []object.Object) error {
 	}
 	for i, fault := range faults {
 		if i == maxOutside {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%d more fields hold a decrypted value in an object that is no Secret", len(faults)-i))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%d more fields hold a decrypted value outside of the data of Secrets", len(faults)-i))
 			break
 		}
 		out.Warnings = append(out.Warnings, fault.Error())
@@ -54,11 +61,32 @@ func (s *session) outsideSecrets(out *Output, objects []object.Object) error {
 	return nil
 }
 
-// secretFields returns the pointers of the strings below v that hold a secret.
+// withoutData is a Secret with the names of its entries only.
+func withoutData(secret map[string]any) map[string]any {
+	out := maps.Clone(secret)
+	for _, field := range []string{"data", "stringData"} {
+		if entries, ok := secret[field].(map[string]any); ok {
+			out[field] = make(map[string]any, len(entries))
+			for name := range entries {
+				out[field].(map[string]any)[name] = nil
+			}
+			continue
+		}
+		delete(out, field)
+	}
+	return out
+}
+
+// secretFields returns the pointers of what holds a secret below v. A key that does
+// is told by what it stands in.
 func (s *session) secretFields(v any, at stamp.Path) (fields []string) {
 	switch v := v.(type) {
 	case string:
 		if s.secrets.In(v) {
+			return []string{at.Pointer()}
+		}
+	case int64, float64:
+		if s.secrets.In(fmt.Sprint(v)) {
 			return []string{at.Pointer()}
 		}
 	case []any:
@@ -67,6 +95,10 @@ func (s *session) secretFields(v any, at stamp.Path) (fields []string) {
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if s.secrets.In(key) {
+				fields = append(fields, at.Pointer())
+				continue
+			}
 			fields = append(fields, s.secretFields(v[key], append(slices.Clip(at), key))...)
 		}
 	}

@@ -98,7 +98,7 @@ func (c parityCase) request(t *testing.T, renderer string) *Request {
 
 // rendered runs the renderer alone: the gates refuse some of what helm prints.
 func rendered(r *Request) ([]object.Object, error) {
-	s, err := r.open(&crew{}, false)
+	s, err := r.open(context.Background(), &crew{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +326,7 @@ func TestCanonicalLinesAreExact(t *testing.T) {
 func freezeHelm(t *testing.T, c parityCase, engine, golden string) {
 	t.Helper()
 	r := c.request(t, engine)
-	s, err := r.open(&crew{}, false)
+	s, err := r.open(context.Background(), &crew{}, false)
 	if err != nil {
 		if c.Error {
 			return
@@ -422,7 +422,7 @@ func freeze(t *testing.T, c parityCase, dir, tool, golden, head string, args ...
 func freezeKustomize(t *testing.T, c parityCase, golden string) {
 	t.Helper()
 	r := c.request(t, RendererKustomize)
-	s, err := r.open(&crew{}, false)
+	s, err := r.open(context.Background(), &crew{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func (r *Request) record(in *Input, out *Output, given map[string]any, files []s
 		RenderHash: result.RenderHash, InputsHash: result.Provenance.InputsHash,
 		StampFormat: stamp.Format, SecretsKeyed: r.HashKey != nil,
 		App: r.App, Namespace: r.Namespace, Project: r.Project,
-		Source:   evidence.Source{Repo: r.RepoURL, Revision: r.Revision, Path: r.Path},
+		Source:   evidence.Source{Repo: r.Repository(), Revision: r.Revision, Path: r.Path},
 		Renderer: out.Version, KubeVersion: in.KubeVersion, APIVersions: in.APIVersions,
 		Limits: map[string]int64{
 			"objects": int64(in.Limits.Objects), "outputBytes": int64(in.Limits.OutputBytes),

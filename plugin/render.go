@@ -80,7 +80,7 @@ type Unstable struct {
 // Render renders, gates and stamps one application.
 func Render(ctx context.Context, r *Request) (*Result, error) {
 	return within(ctx, r, func(ctx context.Context, c *crew) (*Result, error) {
-		s, err := r.open(c, false)
+		s, err := r.open(ctx, c, false)
 		if err != nil {
 			return nil, err
 		}
@@ -101,10 +101,10 @@ type session struct {
 
 // open begins a render that the crew c works on. With asStored nothing is
 // decrypted.
-func (r *Request) open(c *crew, asStored bool) (*session, error) {
+func (r *Request) open(ctx context.Context, c *crew, asStored bool) (*session, error) {
 	s := &session{Request: r, rule: r.rule(), view: r.Tree.View(), secrets: &c.secrets}
 	s.tree = decrypt.New(s.view, decrypt.Options{
-		Keys: r.Keys, Permit: permit(s.rule), Secrets: s.secrets, AsStored: asStored,
+		Keys: r.Keys, Context: ctx, Permit: permit(s.rule), Secrets: s.secrets, AsStored: asStored,
 	})
 	r.enter(StageLoad, "")
 	var err error
@@ -125,6 +125,9 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range out.Unstable {
+		out.Unstable[i].Path = s.named(out.Unstable[i].Path)
+	}
 	s.enter(StageGate, "")
 	objects, err := gate.Expand(out.Objects)
 	if err != nil {
@@ -143,6 +146,18 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 	}
 	s.enter(StageStamp, "")
 	return s.stamp(<-files, out, objects)
+}
+
+// named cuts the path of a field in front of a key that is a decrypted value: the
+// path goes into messages and into the evidence, and what it then leads to is left
+// out of the hashes as a whole.
+func (s *session) named(p stamp.Path) stamp.Path {
+	for i, step := range p {
+		if key, isKey := step.(string); isKey && s.secrets.Text(key) != key {
+			return p[:i]
+		}
+	}
+	return p
 }
 
 // resolve settles the parameters, the folder and the renderer.

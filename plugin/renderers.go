@@ -103,13 +103,16 @@ func helmOptions(in *Input) (chart.Options, error) {
 		o.SetString = append(o.SetString, chart.Assignment{Name: name, Value: expand(p.HelmStringParameters[name], in.Env)})
 	}
 	for _, name := range sortedKeys(p.HelmFileParameters) {
-		given, _, err := in.file(p.HelmFileParameters[name])
+		given, mayBeAbsent, err := in.file(p.HelmFileParameters[name])
 		if err != nil {
 			return o, err
 		}
 		file, err := chart.ResolvePath(in.Dir, given)
 		if err != nil {
 			return o, fmt.Errorf("helm-file-parameters[%s]: %w", name, err)
+		}
+		if mayBeAbsent && in.absent(file) {
+			continue
 		}
 		o.SetFile = append(o.SetFile, chart.Assignment{Name: name, Value: file})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/plugin/source"
 	"hallmark.dev/hallmark/plugin/stamp"
 )
@@ -84,6 +85,10 @@ const (
 	StageStamp  Stage = "stamp"
 )
 
+// Repository is the repository's URL without what may be a credential: what logs
+// and records show.
+func (r *Request) Repository() string { return redact.Repository(r.RepoURL) }
+
 func (r *Request) enter(stage Stage, renderer string) {
 	if r.Stage != nil {
 		r.Stage(stage, renderer)
@@ -100,8 +105,8 @@ type Result struct {
 	ObjectHashes []string
 	// Provenance is what was stamped besides the hashes of objects.
 	Provenance stamp.Provenance
-	// Decrypted is the number of SOPS files that were decrypted for it.
-	Decrypted int
+	// Decrypted are the SOPS files that were decrypted for it, sorted by path.
+	Decrypted []Decrypted
 	// Warnings are one line each, for people; they never hold values.
 	Warnings []string
 	// Evidence is the record of this render.

@@ -76,11 +76,14 @@ func grantRenderer(rule *policy.Rule, name string) error {
 // permit is what the rule says of decryption.
 func permit(rule *policy.Rule) *decrypt.Permit {
 	p := &decrypt.Permit{}
-	if rule.Determinism != "" { // every rule of a file has one
+	if !rule.BuiltIn() {
 		p.By = rule.String()
 	}
 	if d := rule.Decryption; d != nil {
-		p.Decrypt, p.Key, p.Endpoint = true, d.AllowsKey, d.AllowsEndpoint
+		p.Decrypt = true
+		if !d.Any {
+			p.Key, p.Role = d.AllowsKey, d.AllowsRole
+		}
 	}
 	return p
 }
@@ -88,3 +91,10 @@ func permit(rule *policy.Rule) *decrypt.Permit {
 // IsKey reports whether err says that no key opened a file: a matter of those who
 // hold the keys.
 func IsKey(err error) bool { return errors.Is(err, decrypt.ErrKey) }
+
+// IsForbidden reports whether err says that the policy keeps a file closed.
+func IsForbidden(err error) bool { return errors.Is(err, decrypt.ErrForbidden) }
+
+// Decrypted is a SOPS file that was decrypted, with the public parts of the keys
+// that opened it.
+type Decrypted = decrypt.Opened

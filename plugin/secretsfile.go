@@ -61,6 +61,11 @@ func (in *Input) file(raw string) (name string, mayBeAbsent bool, err error) {
 	return expand(name, in.Env), mayBeAbsent, nil
 }
 
+func (in *Input) absent(name string) bool {
+	_, err := fs.Stat(in.FS, name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // valueFiles are the paths of the value files.
 func (in *Input) valueFiles() ([]string, error) {
 	var patterns []string
@@ -70,10 +75,8 @@ func (in *Input) valueFiles() ([]string, error) {
 			return nil, err
 		}
 		if mayBeAbsent {
-			if name, err := chart.ResolvePath(in.Dir, pattern); err == nil {
-				if _, err := fs.Stat(in.FS, name); errors.Is(err, fs.ErrNotExist) {
-					continue
-				}
+			if name, err := chart.ResolvePath(in.Dir, pattern); err == nil && in.absent(name) {
+				continue
 			}
 		}
 		patterns = append(patterns, pattern)

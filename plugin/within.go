@@ -95,6 +95,10 @@ var ErrPanic = errors.New("hallmark panicked while rendering")
 // IsPanic reports whether err stands for a panic, here or in an engine: a fault
 // that is to be reported to those who wrote it.
 func IsPanic(err error) bool {
-	helm := (*chart.PanicError)(nil)
-	return errors.Is(err, ErrPanic) || errors.As(err, &helm) || errors.Is(err, overlay.ErrPanic) || errors.Is(err, decrypt.ErrPanic)
+	for _, known := range []error{ErrPanic, chart.ErrPanic, overlay.ErrPanic, decrypt.ErrPanic} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }

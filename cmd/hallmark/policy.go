@@ -137,9 +137,14 @@ type explainedGrant struct {
 }
 
 type explainedDecryption struct {
-	Keys           []string `json:"keys"`
-	Endpoints      []string `json:"endpoints"`
-	OutsideSecrets string   `json:"outsideSecrets"`
+	Keys           []explainedKeys `json:"keys"`
+	Roles          []string        `json:"roles"`
+	OutsideSecrets string          `json:"outsideSecrets"`
+}
+
+type explainedKeys struct {
+	Kind  string   `json:"kind"`
+	Names []string `json:"names"` // null where every key of the kind may be used
 }
 
 type explainedLimits struct {
@@ -167,7 +172,10 @@ func explainPolicy(p *policy.Policy, s policy.Subject) explanation {
 		e.Allows.Renderers = policy.Renderers()
 	}
 	if d := rule.Decryption; d != nil {
-		e.Allows.Decryption = &explainedDecryption{d.Keys, append([]string{}, d.Endpoints...), d.OutsideSecrets}
+		e.Allows.Decryption = &explainedDecryption{Roles: append([]string{}, d.Roles...), OutsideSecrets: d.OutsideSecrets}
+		for _, k := range d.Keys {
+			e.Allows.Decryption.Keys = append(e.Allows.Decryption.Keys, explainedKeys(k))
+		}
 	}
 	for _, r := range reasons {
 		e.Considered = append(e.Considered, explainedRule{place(r.Rule), r.Matches, r.Why})
@@ -231,8 +239,14 @@ func (e explanation) text() string {
 	if d := e.Allows.Decryption; d == nil {
 		setting("decryption", "none")
 	} else {
-		setting("decryption.keys", names(d.Keys))
-		setting("decryption.endpoints", names(d.Endpoints))
+		for _, k := range d.Keys {
+			which := "every key"
+			if k.Names != nil {
+				which = names(k.Names)
+			}
+			setting("decryption.keys."+k.Kind, which)
+		}
+		setting("decryption.roles", names(d.Roles))
 		setting("decryption.outsideSecrets", d.OutsideSecrets)
 	}
 	setting("fetchCharts", e.Allows.FetchCharts)

@@ -28,9 +28,11 @@ With -o json the same is one object:
               file, line, matches (true or false) and why
   decides     the rule that decides: name, file and line, or null for the default of
               a policy in which no rule matches
-  allows      renderers (a list), decryption (null, or keys, endpoints and
-              outsideSecrets), fetchCharts, determinism, allowEmpty, and limits by
-              name, renderTime as text such as "1m20s"`
+  allows      renderers (a list), decryption (null, or keys, roles and
+              outsideSecrets; each of keys has kind and names, a list of globs, or
+              null where every key of the kind may be used), fetchCharts,
+              determinism, allowEmpty, and limits by name, renderTime as text such
+              as "1m20s"`
 
 const policyExplainExample = `  hallmark policy explain --project payments --repo-url https://git.example.com/payments/api --namespace payments
   hallmark policy explain --policy policy.yaml --project payments -o json | jq .allows.decryption`

@@ -91,6 +91,7 @@ func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 	if err := f.confine.confine(options.Log, env, filepath.Dir(listener.Addr().String()), mounts...); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	logKeys(options.Log, options.Keys)
 	options.Log.Info("serving", "version", hallmarkVersion(), "socket", listener.Addr().String(), "maxInFlight", options.InFlight)
 	err = s.Serve(ctx, listener)
 	options.Log.Info("stopped")
@@ -141,6 +142,18 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	}
 	o.HashKey = key
 	return o, nil
+}
+
+// logKeys says which private keys there are, by their public parts, and which files
+// of keys are of no use, before a file fails for it.
+func logKeys(log *slog.Logger, keys plugin.Keys) {
+	identities, problems := keys.Inspect()
+	if len(identities) > 0 {
+		log.Info("keys for SOPS files", "keys", identities)
+	}
+	if len(problems) > 0 {
+		log.Warn("keys for SOPS files that cannot be used", "problems", problems)
+	}
 }
 
 // reportPolicy logs what became of a change of the policy.

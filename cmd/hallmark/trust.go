@@ -60,8 +60,8 @@ func (f *trustFlags) mounted() (*plugin.Policy, error) {
 	return p, err
 }
 
-// keyVariables are those with which sops names files of keys.
-var keyVariables = []string{"SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE", "GNUPGHOME"}
+// keyVariables are those that lead to files of keys.
+var keyVariables = []string{"SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE", "GNUPGHOME", "XDG_CONFIG_HOME", "HOME"}
 
 func (env *environment) pluginKeys(f *trustFlags) (plugin.Keys, error) {
 	paths := f.keys

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"unicode"
 	"unicode/utf8"
 )
@@ -40,7 +41,7 @@ func anywhere(form string) bool {
 func forms(value string) []string {
 	var out []string
 	trimmed, token := strings.TrimSpace(value), len(value) <= maxToken
-	for _, whole := range slices.Compact([]string{value, trimmed}) {
+	for _, whole := range unique(value, trimmed, folded(value), strings.ToValidUTF8(value, replacement), string([]rune(value))) {
 		for _, cased := range cases(whole, token) {
 			out = append(out, quoted(cased, token)...)
 			out = append(out, base64Forms(cased)...)
@@ -51,7 +52,9 @@ func forms(value string) []string {
 			out = append(out, digits, strings.ToUpper(digits), list[1:len(list)-1])
 		}
 	}
-	out = append(out, numbers(trimmed)...)
+	for _, number := range numbers(trimmed) {
+		out = append(append(out, quoted(number, false)...), base64Forms(number)...)
+	}
 	if strings.Contains(trimmed, "\n") {
 		seen := make(map[string]bool)
 		for line := range strings.Lines(trimmed) {
@@ -60,12 +63,27 @@ func forms(value string) []string {
 				continue
 			}
 			seen[line] = true
-			for _, cased := range cases(line, token) {
-				out = append(out, quoted(cased, token)...)
+			for _, whole := range unique(line, folded(line)) {
+				out = append(out, base64Forms(whole)...)
+				for _, cased := range cases(whole, token) {
+					out = append(out, quoted(cased, token)...)
+				}
 			}
 		}
 	}
 	return out
+}
+
+// replacement is what stands for a byte that is no UTF-8.
+const replacement = string(utf8.RuneError)
+
+// folded is s with a single space in place of white space: a message is one line.
+func folded(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// unique drops repetitions.
+func unique(list ...string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // cases returns s and, for a token, its other cases.
@@ -79,12 +97,13 @@ func cases(s string, token bool) []string {
 // quoted returns s and the ways to write it between quotes and in a URL.
 func quoted(s string, token bool) []string {
 	query := url.QueryEscape(s)
-	if query == s {
+	if query == s && !strings.Contains(s, "~") {
 		return []string{s} // nothing in it that any of the others escapes
 	}
 	out := []string{
 		s, goQuoted(s), inner(strconv.QuoteToASCII(s)), jsonQuoted(s, true), jsonQuoted(s, false),
-		yamlDoubleQuoted(s), strings.ReplaceAll(s, "'", "''"),
+		yamlDoubleQuoted(s), strings.ReplaceAll(s, "'", "''"), pointer.Replace(s),
+		template.HTMLEscapeString(s), template.JSEscapeString(s),
 	}
 	if token {
 		for _, once := range out {
@@ -94,6 +113,9 @@ func quoted(s string, token bool) []string {
 	user := url.UserPassword("", s).String()
 	return append(out, query, url.PathEscape(s), strings.TrimPrefix(user, ":"))
 }
+
+// pointer escapes a token of a JSON pointer (RFC 6901).
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // inner takes the quotes off.
 func inner(s string) string { return s[1 : len(s)-1] }

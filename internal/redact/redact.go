@@ -37,6 +37,24 @@ func URL(address string) string {
 	return scheme + "://" + user + rest[at+1:]
 }
 
+// Repository is URL for the address of a repository of Git, Helm or OCI images, as
+// it is kept in logs and records: it also loses its query and its fragment, where
+// some services take a token, and an address without a scheme (host:path) what
+// stands in front of its host, if that has a password.
+func Repository(address string) string {
+	if !strings.Contains(address, "://") {
+		if at := strings.LastIndexByte(address, '@'); at >= 0 && strings.Contains(address[:at], ":") {
+			return address[at+1:]
+		}
+		return address
+	}
+	address = URL(address)
+	if end := strings.IndexAny(address, "?#"); end >= 0 {
+		address = address[:end]
+	}
+	return address
+}
+
 // plausibleHost reports whether what follows a colon in authority can be a port.
 func plausibleHost(authority string) bool {
 	if strings.HasPrefix(authority, "[") {

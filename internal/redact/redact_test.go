@@ -29,3 +29,29 @@ func TestURL(t *testing.T) {
 		}
 	}
 }
+
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://git.example.com/shop.git":              "https://git.example.com/shop.git",
+		"https://user:hunter2@git.example.com/shop":     "https://git.example.com/shop",
+		"https://hunter2@git.example.com/shop":          "https://git.example.com/shop",
+		"https://u:%zz@hunter2@git.example.com/shop":    "https://git.example.com/shop",
+		"https://git.example.com/shop?token=hunter2":    "https://git.example.com/shop",
+		"https://git.example.com/shop?a=b@c:d":          "https://git.example.com/shop",
+		"https://git.example.com/shop#hunter2":          "https://git.example.com/shop",
+		"https://user:hunter2/x@git.example.com/shop":   "https://git.example.com/shop",
+		"https://user:hunter2?x#y@git.example.com/shop": "https://git.example.com/shop",
+		"https://user:%zzhunter2@git.example.com/shop":  "https://git.example.com/shop",
+		"ssh://git:hunter2@git.example.com/shop":        "ssh://git@git.example.com/shop",
+		"git@git.example.com:team/shop.git":             "git@git.example.com:team/shop.git",
+		"user:hunter2@git.example.com:team/shop.git":    "git.example.com:team/shop.git",
+		"file:///srv/shop":                              "file:///srv/shop",
+		"oci://registry.example.com/charts":             "oci://registry.example.com/charts",
+		"":                                              "",
+	} {
+		if got := redact.Repository(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

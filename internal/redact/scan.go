@@ -179,9 +179,12 @@ func (s *scanner) length(text string) int {
 }
 
 // isCut reports whether "..." or "…" begins within the first n bytes of text or
-// directly behind them.
+// behind them, with a space in front or without.
 func isCut(text string, n int) bool {
 	const dots, ellipsis = "...", "…" // both have three bytes
+	if n < len(text) && text[n] == ' ' {
+		n++
+	}
 	text = text[:min(len(text), n+len(dots))]
 	return strings.Contains(text, dots) || strings.Contains(text, ellipsis)
 }
@@ -242,6 +245,11 @@ func newHolder(values map[string]bool) *holder {
 		}
 		all := append(base64Inside(base64.StdEncoding, value), base64Inside(base64.URLEncoding, value)...)
 		all = append(all, value)
+		for _, number := range numbers(value) {
+			if len(number) >= minHeld {
+				all = append(all, number)
+			}
+		}
 		slices.Sort(all)
 		for _, form := range slices.Compact(all) {
 			head := form[:min(len(form), maxPiece)]

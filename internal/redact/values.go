@@ -13,22 +13,25 @@ const mark = "(secret)"
 // people read. The text of an engine's error quotes what the engine was given,
 // in forms of the engine's own, so a value is looked for in all of these:
 //
-//   - as it is, without the white space around it, and all in lower or upper
+//   - as it is, without the white space around it, with one space for the white
+//     space in it, with U+FFFD for what is no UTF-8, and all in lower or upper
 //     case, because templates call trim, lower and upper (of a value of more than
-//     4 KiB the case stays: it is a file);
+//     4 KiB the case stays: it is a file), and a message is one line;
 //   - each line of a value that has several, without the white space around it,
 //     because a block of YAML is indented anew; a line has at least 4 bytes;
 //   - as %q, %+q, JSON (with and without escapes for HTML) and both quoted styles
 //     of YAML write it between their quotes, also with %q around that, because
 //     errors quote errors; percent-encoded as in the path, the query and the
-//     user part of a URL;
+//     user part of a URL; as a token of a JSON pointer,
+//     and as the functions html and js of templates write it;
 //   - in base64, standard and URL alphabet, with and without padding, also inside
 //     the base64 of a longer text, because that is what Secrets are made of; in
 //     hexadecimal and as the list of numbers that %v makes of bytes;
 //   - a number also in the notations of other engines, because a decoder that
 //     reads 12345678 as a float prints 1.2345678e+07;
-//   - its beginning, of 4 bytes or more, directly in front of "..." or "…",
-//     because YAML decoders and templates cut what they quote.
+//   - its beginning, of 4 bytes or more, in front of "..." or "…" (with a
+//     space between, or none), because decoders, templates and packages of ours
+//     cut what they quote.
 //
 // All that is found goes, also where two values overlap. What is found side by
 // side becomes one "(secret)".

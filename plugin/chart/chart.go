@@ -29,8 +29,8 @@ package chart
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"hallmark.dev/hallmark/internal/object"
 )
@@ -159,21 +159,15 @@ func (c *Chart) Render(ctx context.Context, engine Engine, o Options) (*Output, 
 // validation.
 func guarded(render func() (*Output, error)) (out *Output, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			out, err = nil, &PanicError{Value: r, Stack: debug.Stack()}
+		if recover() != nil {
+			out, err = nil, ErrPanic
 		}
 	}()
 	return render()
 }
 
-// PanicError is a panic inside Helm.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-// Error leaves the panic's value out: it may quote a secret.
-func (e *PanicError) Error() string { return "helm panicked while rendering the chart" }
+// ErrPanic stands for a panic inside Helm, whose value may quote a secret.
+var ErrPanic = errors.New("helm panicked while rendering the chart")
 
 func (c *Chart) render(ctx context.Context, engine Engine, o Options) (*Output, error) {
 	first, err := c.prepare(engine, o)

@@ -25,7 +25,7 @@ import (
 // its place is that of the call, and what failed in it stands in the fact.
 var (
 	executing = regexp.MustCompile(`(?s)(?:template: )?([^\s:]+):(\d+):(\d+):?\s+executing "[^"]*" at <(.*?)>:\s*`)
-	wrapped   = regexp.MustCompile(`(?s)^(execution|parse) error (at|in) \(([^():]+)(?::(\d+))?(?::(\d+))?\): (.*)$`)
+	wrapped   = regexp.MustCompile(`(?s)^(execution|parse) error (at|in) \(([^():]+)(?::(\d+))?(?::(\d+))?\):\s*(.*)$`)
 	located   = regexp.MustCompile(`(?s)^template: ([^\s:]+):(\d+)(?::(\d+))?: (.*)$`)
 	fieldPath = regexp.MustCompile(`^\$?(?:\.[A-Za-z_]\w*)+$`)
 )
@@ -37,7 +37,7 @@ func tidy(err error) error {
 	msg := strings.TrimSpace(err.Error())
 	if m := wrapped.FindStringSubmatch(msg); m != nil {
 		fact := m[6]
-		if m[1] == "execution" && m[2] == "in" {
+		if m[1] == "execution" && m[2] == "in" || fact == "" {
 			fact = maskFact(fact, "")
 		}
 		// The rest is the chart author's own text: what `fail` and `required`

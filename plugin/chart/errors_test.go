@@ -98,15 +98,16 @@ func TestErrorsKeepWhatTemplatesSay(t *testing.T) {
 	for template, want := range map[string]string{
 		`{{ fail "port 4711 is \"taken\": see README" }}`:    `web/templates/c.yaml:1:4: port 4711 is "taken": see README`,
 		`{{ required "set image.tag to v1.2" .Values.tag }}`: "set image.tag to v1.2",
-		`{{ include "web.labels" . }}`:                       `no template "web.labels" associated`,
-		`{{ template "web.labels" . }}`:                      `template "web.labels" not defined`,
-		`{{ mustDateModify "soon" now }}`:                    `time: invalid duration "soon"`,
-		`{{ index (list 1 2) 7 }}`:                           "index out of range: 7",
-		`{{ .Release.Nothing.x }}`:                           "nil pointer evaluating interface {}.x",
-		`{{ add1 }}`:                                         "wrong number of args for add1: want 1 got 0",
-		`{{ upper 5 }}`:                                      "expected string; found 5",
-		`{{ nope }}`:                                         `function "nope" not defined`,
-		`{{ $x }}`:                                           `undefined variable "$x"`,
+		`{{ fail "" }}`:                   "web/templates/c.yaml:1:4: the template failed",
+		`{{ include "web.labels" . }}`:    `no template "web.labels" associated`,
+		`{{ template "web.labels" . }}`:   `template "web.labels" not defined`,
+		`{{ mustDateModify "soon" now }}`: `time: invalid duration "soon"`,
+		`{{ index (list 1 2) 7 }}`:        "index out of range: 7",
+		`{{ .Release.Nothing.x }}`:        "nil pointer evaluating interface {}.x",
+		`{{ add1 }}`:                      "wrong number of args for add1: want 1 got 0",
+		`{{ upper 5 }}`:                   "expected string; found 5",
+		`{{ nope }}`:                      `function "nope" not defined`,
+		`{{ $x }}`:                        `undefined variable "$x"`,
 	} {
 		eachEngine(t, func(t *testing.T, engine Engine) {
 			_, err := render(t, engine, map[string]string{"templates/c.yaml": template}, Options{})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,8 +56,8 @@ func (c *Chart) Defaults(engine Engine, docs []Document) (map[string]any, error)
 // MergeValues merges docs, in rising precedence, as the engine does it.
 func MergeValues(engine Engine, docs []Document) (values map[string]any, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			values, err = nil, &PanicError{Value: r, Stack: debug.Stack()}
+		if recover() != nil {
+			values, err = nil, ErrPanic
 		}
 	}()
 	if engine == Helm4 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -212,8 +211,8 @@ type decodedFile struct {
 func (d *decodedFile) decode(f namedFile) ([]object.Object, error) {
 	d.once.Do(func() {
 		defer func() {
-			if r := recover(); r != nil { // or the next render would find no documents
-				d.err = &PanicError{Value: r, Stack: debug.Stack()}
+			if recover() != nil { // or the next render would find no documents
+				d.err = ErrPanic
 			}
 		}()
 		d.objects, d.err = decodeFile(f)

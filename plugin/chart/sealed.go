@@ -6,9 +6,14 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/gobwas/glob"
+
+	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/plugin/source"
 )
 
@@ -18,11 +23,13 @@ import (
 // secrets of all environments while a renderer has the key of one. So what makes
 // the chart (its metadata, values, templates, CRDs and dependencies) is decrypted
 // when it is loaded, and other files, which only a template can reach, through
-// .Files, stay sealed until a render that can reach them.
+// .Files, stay sealed until a render that may read them.
 //
-// Helm hands all of them to the templates at once, so nothing tells which one a
-// template reads. One that cannot be decrypted is therefore rendered with twice, as
-// it is stored and empty: if the outcome is the same, nothing depends on it.
+// Helm hands all of them to the templates at once, and what becomes of one cannot
+// be seen in the output: a hash, a comparison or a default hides it. So it is seen
+// in the templates. Where each use of .Files names its file or its glob, just those
+// files are decrypted; where one is computed, all are. A file that cannot be
+// decrypted and may be read fails the render.
 
 // HoldsSecrets reports whether the chart holds decrypted text. It must not be kept
 // beyond its render then.
@@ -45,18 +52,10 @@ func (c *Chart) read(fsys fs.FS, name, rel string) (file, error) {
 // isExtra reports whether Helm does nothing with the file but hand it to
 // templates.
 func isExtra(rel string) bool {
-	for {
-		dependency, found := strings.CutPrefix(rel, "charts/")
-		if !found {
-			break
-		}
-		if _, rel, found = strings.Cut(dependency, "/"); !found {
-			return false // an archive
-		}
-	}
+	rel = inItsChart(rel)
 	switch first, _, below := strings.Cut(rel, "/"); {
 	case below:
-		return first != "templates" && first != "crds"
+		return first != "templates" && first != "crds" && first != "charts"
 	default:
 		return !slices.Contains([]string{"Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json", "requirements.yaml", "requirements.lock"}, rel)
 	}
@@ -64,51 +63,127 @@ func isExtra(rel string) bool {
 
 // renderSealed is render for a chart that may hold sealed files.
 func (c *Chart) renderSealed(ctx context.Context, engine Engine, o Options) (*Output, error) {
-	if !slices.ContainsFunc(c.files, func(f file) bool { return f.sealed }) || !c.reachesFiles(o) {
+	if !slices.ContainsFunc(c.files, func(f file) bool { return f.sealed }) {
 		return c.render(ctx, engine, o)
 	}
-	opened, emptied := *c, *c
-	opened.files, emptied.files = slices.Clone(c.files), slices.Clone(c.files)
+	opened := *c
+	opened.files = slices.Clone(c.files)
+	if err := opened.unseal(o); err != nil {
+		return nil, err
+	}
+	return opened.render(ctx, engine, o)
+}
+
+const hintSealed = "; a file that no template is to read is left out with .helmignore, or by templates that name each file they read"
+
+// unseal decrypts the files that templates may read. A decrypted file may be
+// executed with tpl, and so lead to others.
+func (c *Chart) unseal(o Options) error {
+	var reads fileReads
+	for _, f := range c.files {
+		if isArchive(f.name) {
+			reads.computed = true // it is not looked into
+		} else if !f.sealed {
+			reads.add(f.data)
+		}
+	}
+	for _, d := range o.Values {
+		reads.add(d.Data)
+	}
+	for _, a := range slices.Concat(o.Set, o.SetString) {
+		reads.add([]byte(a.Value))
+	}
+	for _, a := range o.SetFile {
+		if data, err := o.ReadFile(a.Value); err == nil { // else the assignment fails
+			reads.add(data)
+		}
+	}
 	var failures []error
-	for i, f := range c.files {
-		if !f.sealed {
-			continue
+	failed := map[string]bool{}
+	for again := true; again; {
+		again = false
+		for i, f := range c.files {
+			if !f.sealed || failed[f.name] || !reads.may(f.name) {
+				continue
+			}
+			plain, err := o.Unseal(path.Join(c.dir, f.name))
+			if err != nil {
+				failures, failed[f.name] = append(failures, err), true
+				continue
+			}
+			c.files[i].data, c.files[i].sealed = bytes.TrimPrefix(plain, utf8BOM), false
+			reads.add(plain)
+			again = true
 		}
-		plain, err := o.Unseal(path.Join(c.dir, f.name))
-		if err != nil {
-			failures = append(failures, err)
-			emptied.files[i].data = nil
-			continue
-		}
-		opened.files[i].data, emptied.files[i].data = plain, plain
 	}
-	out, err := opened.render(ctx, engine, o)
 	if len(failures) == 0 {
-		return out, err
+		return nil
 	}
-	other, otherErr := emptied.render(ctx, engine, o)
-	if sameOutcome(out, err, other, otherErr) {
-		return out, err
-	}
-	return nil, errors.Join(failures...)
+	err := errors.Join(failures...)
+	return diag.WithHint(err, diag.Hint(err)+hintSealed)
 }
 
-func sameOutcome(a *Output, errA error, b *Output, errB error) bool {
-	if errA != nil || errB != nil {
-		return errA != nil && errB != nil && errA.Error() == errB.Error()
-	}
-	return bytes.Equal(a.Stream(), b.Stream())
+// fileReads is what texts that may be executed do with .Files.
+type fileReads struct {
+	names    map[string]bool
+	globs    []glob.Glob
+	computed bool // which file is read cannot be told
 }
 
-// reachesFiles reports whether anything that can be executed may speak of .Files.
-// An archive is not looked into: it may.
-func (c *Chart) reachesFiles(o Options) bool {
-	word := []byte("Files")
-	return slices.ContainsFunc(c.files, func(f file) bool {
-		return isArchive(f.name) || !isExtra(f.name) && bytes.Contains(f.data, word)
-	}) || slices.ContainsFunc(o.Values, func(d Document) bool {
-		return bytes.Contains(d.Data, word)
-	}) || slices.ContainsFunc(slices.Concat(o.Set, o.SetString, o.SetFile), func(a Assignment) bool {
-		return strings.Contains(a.Value, "Files") || slices.Contains(o.SetFile, a)
-	})
+var (
+	// filesUse is any use of .Files, also by its name in quotes.
+	filesUse = regexp.MustCompile("[.\"`]Files\\b")
+	// namedUse is one that names what it reads.
+	namedUse = regexp.MustCompile("\\.Files\\.(Get|GetBytes|Lines|Glob)\\s+(\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`)")
+)
+
+func (r *fileReads) add(text []byte) {
+	if !bytes.Contains(text, []byte("Files")) {
+		return
+	}
+	named := namedUse.FindAllSubmatch(text, -1)
+	if len(named) < len(filesUse.FindAll(text, -1)) {
+		r.computed = true
+	}
+	for _, use := range named {
+		name, err := strconv.Unquote(string(use[2]))
+		if err != nil {
+			r.computed = true
+			continue
+		}
+		if string(use[1]) != "Glob" {
+			if r.names == nil {
+				r.names = map[string]bool{}
+			}
+			r.names[name] = true
+			continue
+		}
+		// As Helm compiles it; one that does not compile matches nothing.
+		if g, err := glob.Compile(name, '/'); err == nil {
+			r.globs = append(r.globs, g)
+		}
+	}
+}
+
+// may reports whether the file, relative to the chart, may be read. Files of a
+// dependency have their names in it, and a template may run in the place of any
+// chart.
+func (r *fileReads) may(rel string) bool {
+	rel = inItsChart(rel)
+	return r.computed || r.names[rel] || slices.ContainsFunc(r.globs, func(g glob.Glob) bool { return g.Match(rel) })
+}
+
+// inItsChart is the name of a file in the dependency that it belongs to.
+func inItsChart(rel string) string {
+	for {
+		dependency, found := strings.CutPrefix(rel, "charts/")
+		if !found {
+			return rel
+		}
+		_, below, found := strings.Cut(dependency, "/")
+		if !found {
+			return rel // an archive
+		}
+		rel = below
+	}
 }

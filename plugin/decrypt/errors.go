@@ -19,17 +19,50 @@ var ErrKey = errors.New("no key opens the file")
 const maxNamed = 8
 
 // keyError says which keys the file wants and which there were.
-func (f *file) keyError(s *service, permit *Permit) error {
+func (f *file) keyError(s *service) error {
 	msg := "cannot be decrypted: it is encrypted for " + f.wants(s)
-	if tried := s.ring.shown(); len(tried) > 0 {
+	var tried, passed []string
+	for _, id := range s.ring.identities {
+		if s.permit.key(id.kind, id.name) {
+			tried = append(tried, fmt.Sprintf("%s (%s)", id, id.from))
+		} else {
+			passed = append(passed, id.String())
+		}
+	}
+	switch {
+	case len(tried) > 0:
 		msg += "; tried " + list(tried, "and")
-	} else {
+	case s.asked == 0:
 		msg += "; there is no key to try"
+	}
+	if len(passed) > 0 {
+		msg += "; not allowed: " + list(passed, "and")
 	}
 	if len(s.ring.problems) > 0 {
 		msg += "; not usable: " + list(s.ring.problems, "and")
 	}
-	return diag.WithHint(f.fault(msg, ErrKey), f.keyHint(s, permit))
+	cause, hint := s.remedy(len(tried), passed)
+	return diag.WithHint(f.fault(msg, cause), hint)
+}
+
+// remedy is what fits best, with the error that says whose matter it is.
+func (s *service) remedy(tried int, passed []string) (cause error, hint string) {
+	kinds := map[string]bool{}
+	for _, a := range s.failed {
+		if a.forbidden != "" {
+			return ErrForbidden, fmt.Sprintf("%s would have to allow it, under decryption.keys or decryption.roles; `hallmark policy explain` shows what it allows", s.permit.By)
+		}
+		kinds[a.kind] = true
+	}
+	switch {
+	case !kinds[kindAge] && !kinds[kindPGP] && len(kinds) > 0:
+		return ErrKey, "the key service has to let hallmark decrypt with that key: see what it says, its address, and the credentials that the process has"
+	case len(passed) > 0:
+		return ErrForbidden, fmt.Sprintf("give hallmark the private key of one of them, or encrypt the file for a key that %s names, with `sops updatekeys`; the rule could name another under decryption.keys", s.permit.By)
+	case tried == 0:
+		return ErrKey, "give hallmark a private key: --keys with a file or folder, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it"
+	}
+	return ErrKey, "give hallmark the private key of one of them (--keys, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it), or encrypt the file for a key that it has, with `sops updatekeys`"
 }
 
 // wants words the keys of the metadata, with what became of each.
@@ -39,7 +72,7 @@ func (f *file) wants(s *service) string {
 	if len(groups) == 0 || len(groups) == 1 && len(groups[0]) == 0 {
 		return "nobody: its sops metadata names no key"
 	}
-	words := make([]string, len(groups))
+	words := make([]string, min(len(groups), maxNamed))
 	opened := 0
 	for i, group := range groups {
 		var names []string
@@ -63,7 +96,9 @@ func (f *file) wants(s *service) string {
 		if failed < len(group) {
 			opened++
 		}
-		words[i] = list(names, "or")
+		if i < maxNamed {
+			words[i] = list(names, "or")
+		}
 	}
 	if len(groups) == 1 {
 		return words[0]
@@ -79,32 +114,6 @@ func threshold(meta sops.Metadata) int {
 		return len(meta.KeyGroups)
 	}
 	return meta.ShamirThreshold
-}
-
-// keyHint is the remedy that fits best.
-func (f *file) keyHint(s *service, permit *Permit) string {
-	for _, a := range s.failed {
-		switch {
-		case a.forbidden == "":
-		case a.forbidden == a.kind:
-			return fmt.Sprintf("%s has to list %q under decryption.keys, if that key is to be used", permit.By, a.kind)
-		default:
-			return fmt.Sprintf("%s has to list the address under decryption.endpoints, if the server there is to be asked", permit.By)
-		}
-	}
-	if len(s.ring.identities) == 0 {
-		return "give hallmark a private key: --keys with a file or folder, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it"
-	}
-	return "give hallmark the private key of one of them (--keys, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it), or encrypt the file for a key that it has, with `sops updatekeys`"
-}
-
-// shown are the identities that there were, by public part and place.
-func (r *ring) shown() []string {
-	var out []string
-	for _, id := range r.identities {
-		out = append(out, fmt.Sprintf("%s (%s)", id.public, id.from))
-	}
-	return out
 }
 
 // list joins words, without repetitions.

@@ -1,7 +1,9 @@
 package decrypt
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -33,30 +35,39 @@ const (
 )
 
 // decrypt returns what `sops -d` prints of the file.
-func (f *file) decrypt(permit *Permit, keys func() *ring, secrets *redact.Values) ([]byte, error) {
-	if err := permit.check(f.name); err != nil {
-		return nil, err
+func (f *file) decrypt(o *Options, keys func() *ring) (plain []byte, opened []string, err error) {
+	if err := o.Permit.check(f.name); err != nil {
+		return nil, nil, err
 	}
 	if f.damaged {
-		return nil, diag.WithHint(f.fault("the sops metadata cannot be read"), hintDamaged)
+		return nil, nil, diag.WithHint(f.fault("the sops metadata cannot be read"), hintDamaged)
 	}
-	var plain []byte
-	err := guarded(func() (err error) {
-		plain, err = f.open(permit, keys(), secrets)
+	if n := f.tree.Metadata.MasterKeyCount(); n > maxKeys {
+		return nil, nil, f.fault(fmt.Sprintf("the sops metadata names %d keys, more than %d", n, maxKeys))
+	}
+	err = guarded(func() (err error) {
+		service := &service{ctx: o.Context, ring: keys(), permit: o.Permit}
+		plain, err = f.open(service, o.Secrets)
+		opened = service.opened
 		return err
 	})
 	if errors.Is(err, ErrPanic) {
 		err = f.fault("sops panicked while decrypting the file", ErrPanic)
 	}
-	return plain, err
+	return plain, opened, err
 }
 
-func (f *file) open(permit *Permit, keys *ring, secrets *redact.Values) ([]byte, error) {
-	service := &service{ring: keys, permit: permit}
+// maxKeys bounds the keys of a file: each is tried with each identity.
+const maxKeys = 256
+
+func (f *file) open(service *service, secrets *redact.Values) ([]byte, error) {
 	// Keys that are at hand come before those that take the network.
 	key, err := f.tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{service}, []string{kindAge, kindPGP})
+	if cause := context.Cause(service.ctx); err != nil && cause != nil {
+		return nil, cause
+	}
 	if err != nil {
-		return nil, f.keyError(service, permit)
+		return nil, f.keyError(service)
 	}
 	cipher := &recorder{Cipher: aes.NewCipher(), secrets: secrets}
 	mac, err := f.tree.Decrypt(key, cipher)

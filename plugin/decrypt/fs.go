@@ -2,7 +2,10 @@ package decrypt
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 
 	"hallmark.dev/hallmark/internal/redact"
@@ -12,6 +15,8 @@ import (
 // Options say what an FS decrypts, and with what.
 type Options struct {
 	Keys Keys
+	// Context bounds what is asked of key services; nil is the background.
+	Context context.Context //nolint:containedctx // io/fs has none to pass
 	// Permit is what the policy allows; nil allows everything.
 	Permit *Permit
 	// Secrets gets every decrypted value. It may be nil.
@@ -29,9 +34,17 @@ type FS struct {
 
 	ring func() *ring
 
-	mu    sync.Mutex
-	files map[string]*file // those that are encrypted, by name
-	count int
+	mu     sync.Mutex
+	files  map[string]*file // those that are encrypted, by name
+	opened []Opened
+}
+
+// Opened is a file that was decrypted.
+type Opened struct {
+	Path string `json:"path"`
+	// Keys are those that opened it, by their public parts, such as the recipient
+	// of an age identity.
+	Keys []string `json:"keys"`
 }
 
 var _ interface {
@@ -46,6 +59,9 @@ var _ interface {
 // first encrypted file is read.
 func New(view *source.View, o Options) *FS {
 	silence()
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
 	if o.Secrets == nil {
 		o.Secrets = &redact.Values{}
 	}
@@ -55,11 +71,11 @@ func New(view *source.View, o Options) *FS {
 	}
 }
 
-// Opened returns how many files were decrypted so far.
-func (f *FS) Opened() int {
+// Opened returns the files that were decrypted so far, in the order of their paths.
+func (f *FS) Opened() []Opened {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.count
+	return slices.SortedFunc(slices.Values(f.opened), func(a, b Opened) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // ReadFile returns the content of a file, decrypted if it is encrypted. As with
@@ -119,10 +135,11 @@ func (f *FS) ReadSealed(name string) (stored []byte, open func() ([]byte, error)
 
 func (f *FS) plaintext(file *file) ([]byte, error) {
 	file.once.Do(func() {
-		file.plain, file.err = file.decrypt(f.options.Permit, f.ring, f.options.Secrets)
+		var keys []string
+		file.plain, keys, file.err = file.decrypt(&f.options, f.ring)
 		if file.err == nil {
 			f.mu.Lock()
-			f.count++
+			f.opened = append(f.opened, Opened{file.name, keys})
 			f.mu.Unlock()
 		}
 	})

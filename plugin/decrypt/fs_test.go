@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/internal/sealtest"
@@ -54,8 +56,9 @@ func TestRead(t *testing.T) {
 	if data, err := fs.ReadFile(fsys, "b.bin"); err != nil || string(data) != marker {
 		t.Errorf("got %q, %v", data, err)
 	}
-	if fsys.Opened() != 2 {
-		t.Errorf("%d files were opened, want 2: each once", fsys.Opened())
+	want2 := []Opened{{"a/secret.yaml", []string{id.Recipient}}, {"b.bin", []string{id.Recipient}}}
+	if diff := cmp.Diff(want2, fsys.Opened()); diff != "" {
+		t.Errorf("what was opened, each once: %s", diff)
 	}
 	if got := secrets.Text("x " + marker); strings.Contains(got, marker) {
 		t.Errorf("the value is not known: %q", got)
@@ -98,8 +101,8 @@ func TestOnlyWhatIsRead(t *testing.T) {
 	fsys := open(map[string]string{"s.yaml": seal(t, formatYAML, "a: b\n", group(t, id))}, Options{Keys: Keys{Paths: []string{id.File}}})
 	_, _ = fs.ReadDir(fsys, ".")
 	_, _ = fs.Stat(fsys, "s.yaml")
-	if _, _, err := source.ReadSealed(fsys, "s.yaml"); err != nil || fsys.Opened() != 0 {
-		t.Errorf("%d files were opened, %v", fsys.Opened(), err)
+	if _, _, err := source.ReadSealed(fsys, "s.yaml"); err != nil || len(fsys.Opened()) != 0 {
+		t.Errorf("%v were opened, %v", fsys.Opened(), err)
 	}
 }
 
@@ -111,7 +114,7 @@ func TestAsStored(t *testing.T) {
 	if data, err := fs.ReadFile(fsys, "s.yaml"); err != nil || string(data) != sealed {
 		t.Errorf("got %q, %v", data, err)
 	}
-	if fsys.Opened() != 0 {
+	if len(fsys.Opened()) != 0 {
 		t.Error("a file was decrypted")
 	}
 }
@@ -125,7 +128,7 @@ func TestPermit(t *testing.T) {
 		return err
 	}
 	const by = `rule "shop" (policy.yaml:3)`
-	if err := read(&Permit{By: by, Decrypt: true, Key: func(kind string) bool { return kind == "age" }}); err != nil {
+	if err := read(&Permit{By: by, Decrypt: true, Key: func(kind, name string) bool { return kind == "age" && name == id.Recipient }}); err != nil {
 		t.Error(err)
 	}
 	for name, tc := range map[string]struct {
@@ -134,15 +137,15 @@ func TestPermit(t *testing.T) {
 	}{
 		"no policy":         {&Permit{}, "s.yaml: the file is encrypted with SOPS and may not be decrypted: no policy allows it", "/etc/hallmark/policy.yaml"},
 		"a rule":            {&Permit{By: by}, "s.yaml: the file is encrypted with SOPS and may not be decrypted: " + by + " does not allow it", "policy explain"},
-		"not with age keys": {&Permit{By: by, Decrypt: true, Key: func(string) bool { return false }}, id.Recipient + " (age is not allowed)", by + ` has to list "age" under decryption.keys`},
+		"not with that key": {&Permit{By: by, Decrypt: true, Key: func(_, name string) bool { return name == "age1another" }}, "it is encrypted for " + id.Recipient + "; there is no key to try; not allowed: " + id.Recipient, "a key that " + by + " names"},
 	} {
 		err := read(tc.permit)
 		wantError(t, err, []string{tc.want}, marker)
 		if hint := diag.Hint(err); !strings.Contains(hint, tc.hint) {
 			t.Errorf("%s: the hint is %q, want %q in it", name, hint, tc.hint)
 		}
-		if forbidden := errors.Is(err, ErrForbidden); forbidden != !tc.permit.Decrypt {
-			t.Errorf("%s: ErrForbidden: %v", name, forbidden)
+		if !errors.Is(err, ErrForbidden) || errors.Is(err, ErrKey) {
+			t.Errorf("%s: the error is no ErrForbidden", name)
 		}
 	}
 }

@@ -50,34 +50,34 @@ type ring struct {
 
 // identity is a private key.
 type identity struct {
-	public string // what may be shown
-	from   string
-	age    age.Identity    // or nil
-	pgp    *openpgp.Entity // or nil
+	kind string // kindAge or kindPGP
+	name string // its public part
+	from string
+	age  age.Identity    // or nil
+	pgp  *openpgp.Entity // or nil
 }
 
-func (r *ring) age() []age.Identity {
-	var out []age.Identity
-	for _, id := range r.identities {
-		if id.age != nil {
-			out = append(out, id.age)
-		}
+// String is how messages name it.
+func (id identity) String() string {
+	if id.kind == kindPGP {
+		return "pgp " + id.name
 	}
-	return out
-}
-
-func (r *ring) pgp() openpgp.EntityList {
-	var out openpgp.EntityList
-	for _, id := range r.identities {
-		if id.pgp != nil {
-			out = append(out, id.pgp)
-		}
-	}
-	return out
+	return id.name
 }
 
 // maxKeyFile bounds a file with keys, in bytes.
 const maxKeyFile = 1 << 20
+
+// Inspect reads all sources and returns the identities that were found, by their
+// public parts and places, and what was of no use, with the reason: for an operator
+// to see before a file fails.
+func (k Keys) Inspect() (identities, problems []string) {
+	r := k.load()
+	for _, id := range r.identities {
+		identities = append(identities, fmt.Sprintf("%s (%s)", id, id.from))
+	}
+	return identities, r.problems
+}
 
 // load reads all sources, in the order in which they are named above.
 func (k Keys) load() *ring {
@@ -91,7 +91,18 @@ func (k Keys) load() *ring {
 	}
 	if text := getenv("SOPS_AGE_KEY"); text != "" {
 		// Several may stand on one line there.
-		r.add("SOPS_AGE_KEY", []byte(strings.Join(strings.Fields(text), "\n")))
+		var lines []string
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "#") {
+				lines = append(lines, strings.Fields(line)...)
+			}
+		}
+		r.add("SOPS_AGE_KEY", []byte(strings.Join(lines, "\n")))
+	}
+	for _, name := range []string{"SOPS_AGE_KEY_CMD", "SOPS_AGE_SSH_PRIVATE_KEY_CMD"} {
+		if getenv(name) != "" && !k.Programs {
+			r.problem(name, "names a program, and none is started here")
+		}
 	}
 	for _, name := range []string{"SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE"} {
 		if file := getenv(name); file != "" {
@@ -208,12 +219,12 @@ func (r *ring) addAge(from, text string) {
 		case strings.HasPrefix(line, "AGE-SECRET-KEY-PQ-1"):
 			var id *age.HybridIdentity
 			if id, err = age.ParseHybridIdentity(line); err == nil {
-				r.identities = append(r.identities, identity{public: id.Recipient().String(), from: from, age: id})
+				r.identities = append(r.identities, identity{kindAge, id.Recipient().String(), from, id, nil})
 			}
 		default:
 			var id *age.X25519Identity
 			if id, err = age.ParseX25519Identity(line); err == nil {
-				r.identities = append(r.identities, identity{public: id.Recipient().String(), from: from, age: id})
+				r.identities = append(r.identities, identity{kindAge, id.Recipient().String(), from, id, nil})
 			}
 		}
 		if err != nil {
@@ -242,7 +253,7 @@ func (r *ring) addSSH(from string, data []byte) {
 			}
 		}
 	}
-	r.identities = append(r.identities, identity{public: public, from: from, age: id})
+	r.identities = append(r.identities, identity{kindAge, public, from, id, nil})
 }
 
 // sshName is the form that `ssh-keygen -l` prints.
@@ -267,12 +278,12 @@ func (r *ring) addRing(from string, data io.Reader) {
 		return
 	}
 	for _, e := range entities {
-		id := identity{public: "pgp " + fingerprint(e), from: from, pgp: e}
+		id := identity{kindPGP, fingerprint(e), from, nil, e}
 		switch state := pgpState(e); state {
 		case "":
 			r.identities = append(r.identities, id)
 		default:
-			r.problem(from, "%s %s", id.public, state)
+			r.problem(from, "%s %s", id, state)
 		}
 	}
 }

@@ -277,7 +277,7 @@ func TestPGPRings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := Keys{Paths: []string{write(t, t.TempDir(), "ring", tc.data)}}.load()
-			if got := len(r.pgp()); got != tc.usable {
+			if got := len(r.identities); got != tc.usable {
 				t.Errorf("%d keys are usable, want %d; problems: %q", got, tc.usable, r.problems)
 			}
 			if got := fmt.Sprint(r.problems); !strings.Contains(got, tc.problems) {

@@ -15,16 +15,18 @@ type Permit struct {
 	By string
 	// Decrypt says that files may be decrypted at all.
 	Decrypt bool
-	// Key says whether keys of a kind may be used; kinds have the names that they
-	// have in the metadata of sops: age, pgp, kms, gcp_kms, azure_kv, hc_vault,
-	// hckms. Nil allows all.
-	Key func(kind string) bool
-	// Endpoint says whether a server may be asked whose address stands in a file.
-	// Nil allows all.
-	Endpoint func(address string) bool
+	// Key says whether a key may be used. Kinds have the names that they have in
+	// the metadata of sops: age, pgp, kms, gcp_kms, azure_kv, hc_vault, hckms. The
+	// name of a key is its public part: the recipient or the fingerprint of an
+	// identity, which counts in place of what a file says of itself; an ARN; a
+	// resource id; the address of the key on its server. Nil allows all.
+	Key func(kind, name string) bool
+	// Role says whether a role of AWS may be assumed that a file names. Nil allows
+	// all.
+	Role func(arn string) bool
 }
 
-// ErrForbidden is inside the error of a file that may not be decrypted.
+// ErrForbidden is inside the error of a file that the policy keeps closed.
 var ErrForbidden = errors.New("decryption is not allowed")
 
 func (p *Permit) check(name string) error {
@@ -40,10 +42,8 @@ func (p *Permit) check(name string) error {
 	return diag.WithHint(&caused{&diag.Error{File: name, Msg: msg}, []error{ErrForbidden}}, hint)
 }
 
-func (p *Permit) key(kind string) bool {
-	return p == nil || p.Key == nil || p.Key(kind)
+func (p *Permit) key(kind, name string) bool {
+	return p == nil || p.Key == nil || p.Key(kind, name)
 }
 
-func (p *Permit) endpoint(address string) bool {
-	return p == nil || p.Endpoint == nil || p.Endpoint(address)
-}
+func (p *Permit) role(arn string) bool { return p == nil || p.Role == nil || p.Role(arn) }

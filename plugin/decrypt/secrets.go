@@ -52,9 +52,7 @@ func rememberText(secrets *redact.Values, text string, depth int) {
 	if depth == 0 {
 		return
 	}
-	if decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text)); err == nil && len(decoded) > 0 && utf8.Valid(decoded) {
-		rememberText(secrets, string(decoded), depth-1)
-	}
+	rememberBase64(secrets, text, depth-1)
 	if !strings.ContainsAny(text, "\n{[:=") {
 		return
 	}
@@ -72,7 +70,7 @@ func rememberText(secrets *redact.Values, text string, depth int) {
 	for line := range strings.Lines(text) {
 		for _, sign := range []string{":", "="} {
 			if _, value, found := strings.Cut(line, sign); found {
-				secrets.Add(strings.Trim(value, " \t\r\n\"',"))
+				secrets.Add(strings.Trim(value, " \t\r\n\"',&*"))
 			}
 		}
 		if !structured {
@@ -118,12 +116,12 @@ func rememberCredentials(secrets *redact.Values, text string) {
 	}
 }
 
-// minWord is the length from which on a word of letters and digits is taken for a
-// secret in a text that is no document.
+// minWord is the length from which on a part of a line is taken for a secret, in a
+// text that is no document.
 const minWord = 7
 
-// rememberWords adds what stands in quotes in a line, and the words that look like
-// no word.
+// rememberWords adds what stands in quotes in a line, and the words with a digit,
+// which are none of a language.
 func rememberWords(secrets *redact.Values, line string) {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
@@ -143,10 +141,21 @@ func rememberWords(secrets *redact.Values, line string) {
 			}
 		}
 	}
-	for _, word := range strings.Fields(line) {
-		if word = strings.Trim(word, "\"',:;()[]{}"); len(word) >= minWord && strings.ContainsAny(word, "0123456789") && strings.ContainsFunc(word, unicode.IsLetter) {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+/_-.~", r)
+	}) {
+		if len(word) >= minWord && strings.ContainsFunc(word, unicode.IsDigit) {
 			secrets.Add(word)
+			rememberBase64(secrets, word, 0)
 		}
+	}
+}
+
+// rememberBase64 adds what text says in base64, with padding or without.
+func rememberBase64(secrets *redact.Values, text string, depth int) {
+	text = strings.TrimRight(strings.TrimSpace(text), "=")
+	if decoded, err := base64.RawStdEncoding.DecodeString(text); err == nil && len(decoded) > 0 && utf8.Valid(decoded) {
+		rememberText(secrets, string(decoded), depth)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"filippo.io/age"
@@ -13,13 +13,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	sopsage "github.com/getsops/sops/v3/age"
-	"github.com/getsops/sops/v3/azkv"
-	"github.com/getsops/sops/v3/gcpkms"
-	"github.com/getsops/sops/v3/hckms"
-	"github.com/getsops/sops/v3/hcvault"
 	"github.com/getsops/sops/v3/keys"
 	"github.com/getsops/sops/v3/keyservice"
-	"github.com/getsops/sops/v3/kms"
 	sopspgp "github.com/getsops/sops/v3/pgp"
 	"google.golang.org/grpc"
 )
@@ -33,16 +28,20 @@ const (
 // service is the key service of sops for one file: it opens encrypted data keys
 // with the identities of a ring, and asks the clouds as sops does.
 type service struct {
+	ctx    context.Context //nolint:containedctx // sops gives each question an empty one
 	ring   *ring
 	permit *Permit
+
+	asked  int
+	opened []string // the keys that opened, as messages name them
 	failed []attempt
 }
 
 // attempt is a key of the file that did not open.
 type attempt struct {
-	key       string // as keyName gives it
+	key       string // as nameOf gives it
 	kind      string
-	forbidden string // what the policy does not allow: the kind, or an address
+	forbidden string // what the policy does not allow of it
 	reason    string // of a key service
 }
 
@@ -54,109 +53,139 @@ func (s *service) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.C
 }
 
 // Decrypt opens a data key.
-func (s *service) Decrypt(ctx context.Context, req *keyservice.DecryptRequest, _ ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
-	tried := nameOf(req.Key)
-	address := addressOf(req.Key)
-	switch {
-	case !s.permit.key(tried.kind):
-		tried.forbidden = tried.kind
-	case address != "" && !s.permit.endpoint(address):
-		tried.forbidden = address
-	default:
-		plain, err := s.open(ctx, req)
-		if err == nil {
-			return &keyservice.DecryptResponse{Plaintext: plain}, nil
-		}
-		if tried.kind != kindAge && tried.kind != kindPGP {
-			tried.reason = oneLine(err.Error())
-		}
+func (s *service) Decrypt(_ context.Context, req *keyservice.DecryptRequest, _ ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
 	}
-	s.failed = append(s.failed, tried)
-	return nil, errKey
+	tried := nameOf(req.Key)
+	var plain []byte
+	var by string
+	var err error
+	switch tried.kind {
+	case kindAge:
+		plain, by, err = s.openAge(req.Ciphertext)
+	case kindPGP:
+		plain, by, err = s.openPGP(req.Ciphertext)
+	default:
+		plain, err = s.openCloud(req, &tried)
+		by = tried.key
+	}
+	if err != nil && s.ring.programs && (tried.kind == kindAge || tried.kind == kindPGP) {
+		plain, err = byPrograms(s.ctx, req)
+		by = tried.key
+	}
+	if err != nil {
+		s.failed = append(s.failed, tried)
+		return nil, errKey
+	}
+	s.opened = append(s.opened, by)
+	return &keyservice.DecryptResponse{Plaintext: plain}, nil
 }
 
 var errKey = errors.New("the key does not open the file")
 
-func (s *service) open(ctx context.Context, req *keyservice.DecryptRequest) (plain []byte, err error) {
-	switch req.Key.KeyType.(type) {
-	case *keyservice.Key_AgeKey:
-		plain, err = openAge(req.Ciphertext, s.ring.age())
-	case *keyservice.Key_PgpKey:
-		plain, err = openPGP(req.Ciphertext, s.ring.pgp())
-		if err != nil && s.ring.programs {
-			// The whole of sops would ask for a passphrase on standard output.
-			key := sopspgp.NewMasterKeyFromFingerprint(req.Key.GetPgpKey().Fingerprint)
-			key.EncryptedKey = string(req.Ciphertext)
-			sopspgp.DisableOpenPGP{}.ApplyToMasterKey(key)
-			return key.DecryptContext(ctx)
-		}
-	default:
-		return fromSOPS(ctx, req)
-	}
-	if err != nil && s.ring.programs {
-		return fromSOPS(ctx, req)
-	}
-	return plain, err
-}
-
-// fromSOPS asks sops itself.
-func fromSOPS(ctx context.Context, req *keyservice.DecryptRequest) ([]byte, error) {
-	response, err := keyservice.Server{}.Decrypt(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return response.Plaintext, nil
+// allowed are the identities of a kind that may be used. What the file says of its
+// recipients does not count: it could name one and be encrypted for another.
+func (s *service) allowed(kind string) []identity {
+	return slices.DeleteFunc(slices.Clone(s.ring.identities), func(id identity) bool {
+		return id.kind != kind || !s.permit.key(kind, id.name)
+	})
 }
 
 // maxDataKey bounds an opened data key: 32 bytes, or one more for a share of it.
 const maxDataKey = 1 << 10
 
-func openAge(encrypted []byte, identities []age.Identity) ([]byte, error) {
-	if len(identities) == 0 {
-		return nil, errKey
+func (s *service) openAge(encrypted []byte) (plain []byte, by string, err error) {
+	for _, id := range s.allowed(kindAge) {
+		r, err := age.Decrypt(agearmor.NewReader(bytes.NewReader(encrypted)), id.age)
+		if err != nil {
+			continue
+		}
+		plain, err := io.ReadAll(io.LimitReader(r, maxDataKey))
+		if err == nil {
+			return plain, id.String(), nil
+		}
 	}
-	r, err := age.Decrypt(agearmor.NewReader(bytes.NewReader(encrypted)), identities...)
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(r, maxDataKey))
+	return nil, "", errKey
 }
 
-func openPGP(encrypted []byte, ring openpgp.EntityList) ([]byte, error) {
-	if len(ring) == 0 {
+func (s *service) openPGP(encrypted []byte) (plain []byte, by string, err error) {
+	for _, id := range s.allowed(kindPGP) {
+		block, err := armor.Decode(bytes.NewReader(encrypted))
+		if err != nil {
+			return nil, "", err
+		}
+		message, err := openpgp.ReadMessage(block.Body, openpgp.EntityList{id.pgp}, nil, nil)
+		if err != nil {
+			continue
+		}
+		// At its end it checks that the message is whole.
+		plain, err := io.ReadAll(io.LimitReader(message.UnverifiedBody, maxDataKey))
+		if err == nil {
+			return plain, id.String(), nil
+		}
+	}
+	return nil, "", errKey
+}
+
+// openCloud asks a key service, if the policy lets it and the name is one of a key.
+func (s *service) openCloud(req *keyservice.DecryptRequest, tried *attempt) ([]byte, error) {
+	kind, name, sound := cloudKey(req.Key)
+	if !s.permit.key(kind, name) {
+		tried.forbidden = "the key"
 		return nil, errKey
 	}
-	block, err := armor.Decode(bytes.NewReader(encrypted))
-	if err != nil {
-		return nil, err
+	if aws := req.Key.GetKmsKey(); aws != nil {
+		// A role or a profile in a file chooses the credentials.
+		switch {
+		case aws.Role != "" && !s.permit.role(aws.Role):
+			tried.forbidden = "the role " + shown(aws.Role)
+			return nil, errKey
+		case aws.AwsProfile != "" && s.permit != nil && s.permit.Role != nil:
+			tried.forbidden = "a profile"
+			return nil, errKey
+		}
 	}
-	message, err := openpgp.ReadMessage(block.Body, ring, nil, nil)
-	if err != nil {
-		return nil, err
+	switch {
+	case !sound:
+		tried.reason = "that is no name of a key"
+		return nil, errKey
+	case s.asked >= maxAsked:
+		tried.reason = "not asked: the file names too many keys"
+		return nil, errKey
 	}
-	// At its end it checks that the message is whole.
-	return io.ReadAll(io.LimitReader(message.UnverifiedBody, maxDataKey))
+	s.asked++
+	plain, err := ask(s.ctx, req)
+	if err != nil {
+		tried.reason = oneLine(err.Error(), maxReason)
+	}
+	return plain, err
+}
+
+// byPrograms does what sops does on a laptop: it starts gpg, which has an agent, and
+// age plugins, and asks for passphrases.
+func byPrograms(ctx context.Context, req *keyservice.DecryptRequest) ([]byte, error) {
+	if pgp := req.Key.GetPgpKey(); pgp != nil {
+		key := sopspgp.NewMasterKeyFromFingerprint(pgp.Fingerprint)
+		key.EncryptedKey = string(req.Ciphertext)
+		// Its own reading of key rings would ask on standard output.
+		sopspgp.DisableOpenPGP{}.ApplyToMasterKey(key)
+		return key.DecryptContext(ctx)
+	}
+	key := sopsage.MasterKey{Recipient: req.Key.GetAgeKey().GetRecipient(), EncryptedKey: string(req.Ciphertext)}
+	return key.Decrypt()
 }
 
 // nameOf names a key of a file by its public part.
 func nameOf(key *keyservice.Key) attempt {
 	switch k := key.KeyType.(type) {
 	case *keyservice.Key_AgeKey:
-		return attempt{kind: kindAge, key: recipientName(k.AgeKey.Recipient)}
+		return attempt{kind: kindAge, key: shown(recipientName(k.AgeKey.Recipient))}
 	case *keyservice.Key_PgpKey:
-		return attempt{kind: kindPGP, key: "pgp " + k.PgpKey.Fingerprint}
-	case *keyservice.Key_KmsKey:
-		return attempt{kind: kms.KeyTypeIdentifier, key: "kms " + k.KmsKey.Arn}
-	case *keyservice.Key_GcpKmsKey:
-		return attempt{kind: gcpkms.KeyTypeIdentifier, key: "gcp_kms " + k.GcpKmsKey.ResourceId}
-	case *keyservice.Key_AzureKeyvaultKey:
-		return attempt{kind: azkv.KeyTypeIdentifier, key: fmt.Sprintf("azure_kv %s/keys/%s", k.AzureKeyvaultKey.VaultUrl, k.AzureKeyvaultKey.Name)}
-	case *keyservice.Key_VaultKey:
-		return attempt{kind: hcvault.KeyTypeIdentifier, key: fmt.Sprintf("hc_vault %s/v1/%s/keys/%s", k.VaultKey.VaultAddress, k.VaultKey.EnginePath, k.VaultKey.KeyName)}
-	case *keyservice.Key_HckmsKey:
-		return attempt{kind: hckms.KeyTypeIdentifier, key: "hckms " + k.HckmsKey.KeyId}
+		return attempt{kind: kindPGP, key: "pgp " + shown(k.PgpKey.Fingerprint)}
 	}
-	return attempt{kind: "unknown", key: "a key of an unknown kind"}
+	kind, name, _ := cloudKey(key)
+	return attempt{kind: kind, key: kind + " " + shown(name)}
 }
 
 // nameOfMaster is nameOf for a key in the metadata.
@@ -165,24 +194,20 @@ func nameOfMaster(key keys.MasterKey) string {
 	return nameOf(&k).key
 }
 
-// addressOf is the address of a server that a file names, or "".
-func addressOf(key *keyservice.Key) string {
-	switch k := key.KeyType.(type) {
-	case *keyservice.Key_AzureKeyvaultKey:
-		return k.AzureKeyvaultKey.VaultUrl
-	case *keyservice.Key_VaultKey:
-		return k.VaultKey.VaultAddress
-	}
-	return ""
-}
+// The most that a message shows of what a key service says, and of a name that
+// stands in a file, in bytes.
+const (
+	maxReason = 400
+	maxName   = 200
+)
 
-// maxReason bounds what a key service says, in bytes.
-const maxReason = 400
+// shown is a name out of a file, for a message: one line, not too long.
+func shown(name string) string { return oneLine(name, maxName) }
 
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxReason {
-		text = strings.ToValidUTF8(text[:maxReason], "") + "..."
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text[:min(len(text), 4*most)]), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
 	}
 	return text
 }

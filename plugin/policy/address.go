@@ -14,24 +14,16 @@ type reading int
 
 const (
 	repository reading = iota // ".git" at the end does not count
-	endpoint                  // of a key service: http or https, without a user
+	keyAddress                // of a key on its server: http or https, without a user
 )
 
 // parts are those of an address that count: scheme is empty for git@host:path and
 // host/path, user for what is no ssh address. path has the colon or slash that it
-// begins with.
+// begins with. Globs are cut in the same way and each part is matched alone, so
+// that what a glob says of the host is never met by a path.
 type parts struct{ scheme, user, host, path string }
 
-func (p parts) String() string {
-	s := p.host + p.path
-	if p.user != "" {
-		s = p.user + "@" + s
-	}
-	if p.scheme != "" {
-		s = p.scheme + "://" + s
-	}
-	return s
-}
+func (p parts) list() []string { return []string{p.scheme, p.user, p.host, p.path} }
 
 // split cuts an address or a glob for addresses, without checking it.
 func split(address string) (p parts, authority string) {
@@ -78,32 +70,32 @@ func (r reading) reduce(p parts) parts {
 
 // normal returns the form of an address in which it is compared, or why it is not:
 // programs may read it in several ways. The error does not quote the address.
-func (r reading) normal(address string) (string, error) {
+func (r reading) normal(address string) (parts, error) {
 	if address == "" {
-		return "", errors.New("it is empty")
+		return parts{}, errors.New("it is empty")
 	}
 	if len(address) > maxAddress {
-		return "", fmt.Errorf("it is longer than %d bytes", maxAddress)
+		return parts{}, fmt.Errorf("it is longer than %d bytes", maxAddress)
 	}
 	for _, c := range []byte(address) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>[]\\^`{|}?#;", c) >= 0 {
-			return "", fmt.Errorf("it has the character %q", string(rune(c)))
+			return parts{}, fmt.Errorf("it has the character %q", string(rune(c)))
 		}
 	}
 	p, authority := split(address)
 	if err := r.check(p, authority, strings.Contains(address, "://")); err != nil {
-		return "", err
+		return parts{}, err
 	}
-	return r.reduce(p).String(), nil
+	return r.reduce(p), nil
 }
 
 func (r reading) check(p parts, authority string, hasScheme bool) error {
 	switch {
-	case hasScheme && (p.scheme == "" || strings.Trim(p.scheme, letters+digits+"+.-") != ""):
+	case hasScheme && (strings.Trim(p.scheme, letters+digits+"+.-") != "" || strings.TrimLeft(p.scheme, letters) == p.scheme):
 		return errors.New("it has no plain scheme")
-	case r == endpoint && p.scheme != "https" && p.scheme != "http":
+	case r == keyAddress && p.scheme != "https" && p.scheme != "http":
 		return errors.New("it does not begin with https:// or http://")
-	case r == endpoint && strings.Contains(authority, "@"):
+	case r == keyAddress && strings.Contains(authority, "@"):
 		return errors.New("it holds a user")
 	case strings.Count(authority, "@") > 1:
 		return errors.New(`it has more than one "@" before the path`)
@@ -155,23 +147,48 @@ func checkPath(path string) error {
 
 // compile compiles a glob for addresses.
 func (r reading) compile(text string) (pattern, error) {
-	return compilePattern(text, '/', func(alternative string) (string, error) {
+	return compilePattern(text, '/', func(alternative string) ([]string, error) {
 		p, authority := split(alternative)
-		if r == endpoint {
+		if r == keyAddress {
 			if p.scheme != "https" && p.scheme != "http" {
-				return "", errors.New("the glob has to begin with https:// or http://")
+				return nil, errors.New("the glob has to begin with https:// or http://")
 			}
 			if strings.Contains(authority, "@") {
-				return "", errors.New("the glob holds a user, and an address with one is never allowed")
+				return nil, errors.New("the glob holds a user, and an address with one is never allowed")
 			}
+		}
+		if strings.Contains(p.scheme+"://"+authority, "**") {
+			return nil, errors.New("the glob has ** in front of its path, where there is no slash that it could span; write * there")
 		}
 		// "https://git.example.com*" is meant to be about paths and is about
 		// hosts, which anybody can register.
-		if host := strings.TrimRight(p.host, "*"); host != p.host && host != "" && !strings.Contains(host, ":") {
-			return "", fmt.Errorf("the host of the glob ends in *, so that every host that begins with %q matches; write the host out", host)
+		host, _, _ := strings.Cut(p.host, ":")
+		switch fixed := strings.TrimRight(host, "*"); {
+		case fixed == host:
+		case fixed == "" && r == keyAddress:
+			return nil, errors.New("the host of the glob is *, so that the repository says which server is sent the sidecar's token; write the host out")
+		case fixed != "":
+			return nil, fmt.Errorf("the host of the glob ends in *, so that every host that begins with %q matches; write the host out", fixed)
 		}
-		return r.reduce(p).String(), nil
+		return r.reduce(p).list(), nil
 	})
+}
+
+// compileKeyAddress compiles a glob for keys on servers, whose names have a form.
+func compileKeyAddress(text, form string) (pattern, error) {
+	p, err := keyAddress.compile(text)
+	switch {
+	case err != nil:
+		return p, err
+	case p.any:
+		return p, errors.New("the glob has to begin with https:// or http://")
+	}
+	for _, alternative := range p.alternatives {
+		if path := alternative[len(alternative)-1]; len(path.tokens) == 0 {
+			return p, fmt.Errorf("the glob ends with the host, and so matches no key: they are named %s", form)
+		}
+	}
+	return p, nil
 }
 
 const (

@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -93,16 +96,31 @@ func TestRepositories(t *testing.T) {
 		{nested, "https://evil.example?@git.example.com/payments/api", false},
 		{nested, "https://git.example.com%2Fpayments@evil.example/payments/api", false},
 		{nested, "https://\u212Ait.example.com/payments/api", false},
-		{"ssh://**", "ssh://-oProxyCommand=x/payments", false},
-		{"ssh://**", "ssh://g%69t@git.example.com/x", false},
-		{"https://**", "https:///payments/api", false},
-		{"file://**", "file:///srv/git/payments", false},
+		{"ssh://*/**", "ssh://-oProxyCommand=x/payments", false},
+		{"ssh://*@*/**", "ssh://g%69t@git.example.com/x", false},
+		{"https://*/**", "https:///payments/api", false},
+		{"file://*/**", "file:///srv/git/payments", false},
 		{"git@git.example.com:**", "git@git.example.com::payments", false},
 		{"git@git.example.com:**", "git@git.example.com:../evil", false},
 		{"git@git.example.com:**", "git@git.example.com:", false},
-		{"**/*", "/srv/git/payments", false},
-		{"**/*", "./payments", false},
-		{"**/*", "", false},
+		{"*/**", "/srv/git/payments", false},
+		{"*/**", "./payments", false},
+		{"*/**", "", false},
+
+		// Each part is matched alone.
+		{"https://*.example.com/**", "https://git.example.com/payments/team/api", true},
+		{"https://*.example.com/**", "https://evil.example/a.example.com/api", false},
+		{"https://*.example.com/x", "https://evil.example:8443/a.example.com/x", false},
+		{"{https,ssh}://*/x", "https://git.example.com:8443/x", true},
+		{"*://git.example.com/x", "http://git.example.com/x", true},
+		{"*://git.example.com/x", "https://evil.example/git.example.com/x", false},
+		{"ssh://*@git.example.com/x", "ssh://git@git.example.com/x", true},
+		{"ssh://*.example.com/x", "ssh://git@git.example.com/x", false},
+		{"ssh://*.example.com/x", "ssh://git.example.com/x", true},
+		{"git@git.example.com:**", "git@git.example.com:payments/team/api", true},
+		{"https:**", "https://evil.example/x", false},
+		{"git.example.com:**", "git.example.com://evil.example/x", false},
+		{"*/*", "https://evil.example/x", false},
 
 		// Encodings that have one spelling are part of the path.
 		{"https://dev.azure.com/shop/My%20Project/_git/*", "https://dev.azure.com/shop/My%20Project/_git/web", true},
@@ -119,7 +137,7 @@ func TestRepositories(t *testing.T) {
 				t.Fatal(err)
 			}
 			normal, doubt := repository.normal(test.address)
-			if got := p.matches(normal, doubt); got != test.want {
+			if got := p.matches(normal.list(), doubt); got != test.want {
 				t.Errorf("got %v, want %v; the address is %q (%v)", got, test.want, normal, doubt)
 			}
 		})
@@ -136,11 +154,11 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		for _, r := range []reading{repository, endpoint} {
+		for _, r := range []reading{repository, keyAddress} {
 			normal, err := r.normal(address)
 			if err != nil {
-				if normal != "" {
-					t.Errorf("got %q beside the error %v", normal, err)
+				if normal != (parts{}) {
+					t.Errorf("got %v beside the error %v", normal, err)
 				}
 				continue
 			}
@@ -149,14 +167,66 @@ func FuzzAddress(f *testing.F) {
 			}
 			p, err := r.compile(address)
 			if err != nil {
-				if r == endpoint || !strings.Contains(address, "@") {
+				if r == keyAddress || !strings.Contains(address, "@") {
 					t.Errorf("%q is no glob: %v", address, err)
 				}
 				continue
 			}
-			if !p.matches(normal, nil) {
-				t.Errorf("%q does not match itself, as %q", address, normal)
+			if !p.matches(normal.list(), nil) {
+				t.Errorf("%q does not match itself, as %v", address, normal)
 			}
 		}
 	})
+}
+
+var beforePath = regexp.MustCompile(`^([^:/]*)://(?:[^/@]*@)?([^/@]*)`)
+
+// A match has a host that the host of the glob matches, whatever stands around it.
+// The hosts are found as others find them.
+func FuzzHost(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"https://**.example.com/x", "https://evil.test/a.example.com/x"}, {"https://*.example.com/**", "https://evil.test/a.example.com/x"},
+		{"https:**", "https://h/x"}, {"{https://,*}h/x", "https://a/h/x"}, {"ssh://*/x", "ssh://git@h/x"}, {"*://h:*/[a]", "HTTPS://H:1/a"},
+		{"https://h[:/]*/x", "https://h:1/x"}, {`https://h\/*`, "https://h/x"}, {"https://*:443/x", "https://h:443/x"}, {"https://u@h/?", "https://v:w@h/x"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, text, address string) {
+		for _, r := range []reading{repository, keyAddress} {
+			p, fault := r.compile(text)
+			normal, doubt := r.normal(address)
+			if fault != nil || doubt != nil || p.any || !p.matches(normal.list(), nil) || !strings.Contains(address, "://") {
+				continue
+			}
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatalf("%q matches %q and is no URL: %v", address, text, err)
+			}
+			scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+			alternatives, err := expand(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(alternatives, func(alternative string) bool {
+				found := beforePath.FindStringSubmatch(strings.ToLower(alternative))
+				return found != nil && oneMatches(t, found[1], scheme) && oneMatches(t, withPort(found[2], found[1]), withPort(host, scheme))
+			}) {
+				t.Errorf("%q matches %q, whose host it is not", address, text)
+			}
+		}
+	})
+}
+
+// withPort drops a port that does not count.
+func withPort(host, scheme string) string {
+	return strings.TrimSuffix(host, map[string]string{"https": ":443", "http": ":80", "ssh": ":22"}[scheme])
+}
+
+func oneMatches(t *testing.T, text, value string) bool {
+	t.Helper()
+	g, err := compileGlob(text, '/')
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return g.match(value)
 }

@@ -15,9 +15,11 @@
 //	        namespace: [payments, payments-*]
 //	      renderers: [helm3, helm4, kustomize, plain]
 //	      decryption:
-//	        keys: [age, pgp, hc_vault]
-//	        endpoints: [https://vault.example.com:8200]
-//	        outsideSecrets: warn
+//	        keys:
+//	          - age: age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p
+//	          - pgp: 85D77543B3D624B63CEA9E6DBC17301B491B3F21
+//	          - hc_vault: https://vault.example.com:8200/v1/transit/keys/payments-*
+//	        outsideSecrets: deny
 //	      fetchCharts: false
 //	      determinism: enforce
 //	      allowEmpty: false
@@ -38,14 +40,7 @@
 //     matches everything.
 //   - renderers: helm3, helm4, kustomize, plain. Default: all. An empty list
 //     allows none.
-//   - decryption: left out, nothing is decrypted. keys (required) are the kinds
-//     of keys that may be used, by sops' own names: age, pgp, kms, gcp_kms,
-//     azure_kv, hc_vault, hckms. All but age and pgp need the network. endpoints
-//     are globs for the addresses that hc_vault and azure_kv keys may name. They
-//     are required with these kinds, because the address stands in the
-//     repository and is sent the sidecar's token. outsideSecrets says what
-//     becomes of a decrypted value in an object that is no Secret: warn
-//     (default), deny or allow.
+//   - decryption: left out, nothing is decrypted. See below.
 //   - fetchCharts: false. hallmark fetches nothing while it renders.
 //   - determinism: enforce (default) or warn. It holds where the application says
 //     nothing, and is the weakest that it may ask for.
@@ -56,6 +51,67 @@
 //
 // Argo CD sends the project from version 3 on. With 2.14 it is empty; match on
 // repoURL and namespace there.
+//
+// # Decryption
+//
+//	decryption:
+//	  keys:
+//	    - age
+//	    - pgp: 85D77543B3D624B63CEA9E6DBC17301B491B3F21
+//	    - kms: arn:aws:kms:eu-central-1:123456789012:key/*
+//	    - gcp_kms: projects/shop/locations/*/keyRings/argocd/cryptoKeys/*
+//	    - azure_kv: https://shop.vault.azure.net/keys/*
+//	    - hc_vault: [https://vault.example.com:8200/v1/transit/keys/payments-*]
+//	    - hckms: eu-west-101:*
+//	  roles: [arn:aws:iam::123456789012:role/sops-*]
+//	  outsideSecrets: deny
+//
+// keys (required) are the keys that may be used: each a kind, by sops' own name, or
+// a kind with a glob or a list of globs, of which one has to match the public name
+// of the key. All kinds but age and pgp need the network. The names:
+//
+//   - age: the recipient (age1...), and of an SSH key its kind and its fingerprint as
+//     ssh-keygen -l prints it (ssh-ed25519 SHA256:...). It is the name of the
+//     mounted identity that opens the file.
+//   - pgp: the fingerprint of the primary key, in either case. Likewise.
+//   - kms: the ARN. One that is not six fields with colons between them is refused.
+//   - gcp_kms: the resource id.
+//   - azure_kv, hc_vault: the address of the key, <vault URL>/keys/<name> and
+//     <address>/v1/<engine>/keys/<name>, read as below. They need a glob that does
+//     not leave the host open, because the address stands in the repository and is
+//     sent the sidecar's token.
+//   - hckms: the region, a colon and the id.
+//
+// roles are globs for the AWS roles that a file may ask to assume, by their ARN.
+// Default: none.
+//
+// outsideSecrets says what becomes of a decrypted value outside of the data of a
+// Secret: deny (default), warn or allow. What it finds is a value of at least 8
+// bytes that stands in the object as it is or in base64. It cannot find a shorter
+// one, nor what a template computed from a value: a part of it, a hash, another
+// encoding.
+//
+// # What a rule cannot bound
+//
+// A bare age (or pgp) opens all that any mounted key opens, also ciphertext that was
+// copied from the repository of another team: anybody who can read it there can
+// commit it here and have it rendered. Where teams have keys of their own, name
+// them. Where one key serves several teams, each of them can read what is encrypted
+// for it, and no rule changes that.
+//
+// Whoever may write to a repository with decryption can have its secrets rendered
+// into any object, and read them where they may read that one. deny keeps them in
+// Secrets, whose data Argo CD does not show, as far as outsideSecrets finds them.
+//
+// The same holds for readers: whoever may get an Application with decryption can
+// have manifests rendered from files of their own (argocd app diff --local
+// --server-side-generate), with the project, the repoURL and the namespace of that
+// Application. So deny matters, and such a reader is trusted with the secrets that
+// the rule opens.
+//
+// The default, where no rule matches, and a rule without renderers allow every
+// renderer. A rule says what a render may use, not what comes out of it: kinds and
+// destinations are bounded by the AppProject.
 //
 // # Globs
 //
@@ -77,6 +133,10 @@
 // meant). Argo CD goes further and compares paths in lower case and git@host:path
 // with ssh://git@host/path. There are servers where these are two repositories,
 // so here they are, and a list names both.
+//
+// Scheme, user, host and path of a glob are each matched with that of the address
+// alone. ** is refused in front of the path, where it would span nothing, and a *
+// at the end of a host, since anybody can register a host that begins as another.
 //
 // An address that programs may read in several ways matches no glob but * and **:
 // one with ".", ".." or nothing between two slashes; with a backslash, "?", "#",

@@ -167,7 +167,7 @@ func (f field) names(what string, known []string) []string {
 
 // patterns returns the globs of a field that holds one or a list, nil for a field
 // that is not there.
-func (f field) patterns(compile func(string) (pattern, error)) []pattern {
+func (f field) patterns(compile compiler) []pattern {
 	if f.r == nil {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (f field) patterns(compile func(string) (pattern, error)) []pattern {
 	case string:
 	case []any:
 		if len(value) == 0 {
-			f.faultf("the list is empty, so nothing matches; leave the field out where everything is to match")
+			f.faultf("the list is empty, so nothing matches")
 		}
 		items = f.list()
 	default:

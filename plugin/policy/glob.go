@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Bounds of one glob: on its text, on what its alternatives expand to, and on the
@@ -17,13 +18,18 @@ const (
 type pattern struct {
 	text string // as it is written
 	any  bool   // it matches everything
-	// alternatives are the globs without braces, of which one has to match.
-	alternatives []glob
+	// alternatives are the globs without braces, of which one has to match: one
+	// glob for each part that a value is cut into.
+	alternatives [][]glob
 }
 
-// compilePattern expands the alternatives of text and compiles each in the form
-// that normal gives it. separator is what * does not match; 0 is none.
-func compilePattern(text string, separator rune, normal func(string) (string, error)) (pattern, error) {
+// A compiler makes a pattern of a glob as it is written.
+type compiler func(text string) (pattern, error)
+
+// compilePattern expands the alternatives of text, cuts each into the globs for the
+// parts of a value and compiles these. separator is what * does not match; 0 is
+// none.
+func compilePattern(text string, separator rune, cut func(string) ([]string, error)) (pattern, error) {
 	p := pattern{text: text}
 	switch {
 	case text == "":
@@ -41,38 +47,38 @@ func compilePattern(text string, separator rune, normal func(string) (string, er
 		return p, err
 	}
 	for _, alternative := range alternatives {
-		if alternative, err = normal(alternative); err != nil {
-			return p, err
-		}
-		g, err := compileGlob(alternative, separator)
+		parts, err := cut(alternative)
 		if err != nil {
 			return p, err
 		}
-		p.alternatives = append(p.alternatives, g)
+		globs := make([]glob, len(parts))
+		for i, part := range parts {
+			if globs[i], err = compileGlob(part, separator); err != nil {
+				return p, err
+			}
+		}
+		p.alternatives = append(p.alternatives, globs)
 	}
 	return p, nil
 }
 
-// compileName is compilePattern for names of projects and namespaces.
+// compileName is the compiler for names in which no character is special.
 func compileName(text string) (pattern, error) {
-	return compilePattern(text, 0, func(s string) (string, error) { return s, nil })
+	return compilePattern(text, 0, func(s string) ([]string, error) { return []string{s}, nil })
 }
 
-// matches reports whether the pattern matches value, which there is none of where
-// doubt says why.
-func (p pattern) matches(value string, doubt error) bool {
+// matches reports whether the pattern matches the parts of a value, which there are
+// none of where doubt says why.
+func (p pattern) matches(value []string, doubt error) bool {
 	if p.any {
 		return true
 	}
 	if doubt != nil {
 		return false
 	}
-	for _, g := range p.alternatives {
-		if g.match(value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.alternatives, func(globs []glob) bool {
+		return slices.EqualFunc(globs, value, glob.match)
+	})
 }
 
 // expand returns the globs without braces that text stands for.

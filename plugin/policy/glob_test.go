@@ -41,7 +41,7 @@ func TestGlobs(t *testing.T) {
 		p, err := compileName(test.glob)
 		if err != nil {
 			t.Errorf("%q: %v", test.glob, err)
-		} else if got := p.matches(test.text, nil); got != test.want {
+		} else if got := p.matches([]string{test.text}, nil); got != test.want {
 			t.Errorf("%q and %q: got %v, want %v", test.glob, test.text, got, test.want)
 		}
 	}

@@ -163,42 +163,6 @@ func (r *reader) rule(item field) (out rule, whole bool) {
 	return out, whole
 }
 
-func (r *reader) decryption(f field) *Decryption {
-	d := &Decryption{OutsideSecrets: Warn}
-	fields := f.mapping("keys", "endpoints", "outsideSecrets")
-	if fields == nil {
-		return nil
-	}
-	keys, found := fields["keys"]
-	if found {
-		before := len(r.faults)
-		d.Keys = keys.names("kind of keys", KeyKinds())
-		if len(d.Keys) == 0 && len(r.faults) == before {
-			keys.faultf("the list is empty; leave decryption out where nothing may be decrypted")
-		}
-	} else {
-		f.faultf("keys: missing, want a list of the kinds of keys that may be used")
-	}
-	endpoints, given := fields["endpoints"]
-	if given {
-		for _, p := range endpoints.patterns(endpoint.compile) {
-			d.Endpoints = append(d.Endpoints, p.text)
-		}
-	}
-	addressed := slices.ContainsFunc(d.Keys, func(kind string) bool { return kind == "hc_vault" || kind == "azure_kv" })
-	switch {
-	case addressed && !given:
-		f.faultf("endpoints: missing, want globs for the addresses that keys of the kinds hc_vault and azure_kv may name")
-		r.remedy("the address of such a key stands in the repository, and the sidecar's token is sent there: list the addresses that are yours")
-	case given && !addressed && d.Keys != nil:
-		endpoints.faultf("only keys of the kinds hc_vault and azure_kv name an address, and neither is among the keys")
-	}
-	if outside, found := fields["outsideSecrets"]; found {
-		d.OutsideSecrets = outside.oneOf(Warn, Deny, Allow)
-	}
-	return d
-}
-
 func readLimits(f field) (l Limits) {
 	fields := f.mapping("files", "fileBytes", "treeBytes", "objects", "outputBytes", "memoryBytes", "renderTime")
 	for name, set := range map[string]func(int64){

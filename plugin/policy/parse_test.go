@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,28 +16,48 @@ import (
 
 const head = "apiVersion: hallmark.dev/v1\nkind: RenderPolicy\nspec:\n  rules:\n"
 
-// The example is what people copy.
-func TestPackageCommentExample(t *testing.T) {
-	t.Parallel()
+// examples are the blocks of code in the package comment.
+func examples(t *testing.T) (blocks []string) {
+	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text strings.Builder
+	inside := false
 	for line := range strings.Lines(string(doc)) {
-		if code, ok := strings.CutPrefix(line, "//\t"); ok {
-			text.WriteString(code)
+		code, ok := strings.CutPrefix(line, "//\t")
+		if ok && !inside {
+			blocks = append(blocks, "")
+		}
+		if inside = ok; ok {
+			blocks[len(blocks)-1] += code
 		}
 	}
-	p := mustParse(t, text.String())
+	if len(blocks) != 2 {
+		t.Fatalf("got %d blocks of code in the package comment, want 2", len(blocks))
+	}
+	return blocks
+}
+
+// The example is what people copy.
+func TestPackageCommentExample(t *testing.T) {
+	t.Parallel()
+	p := mustParse(t, examples(t)[0])
 	if p.Len() != 2 {
 		t.Fatalf("got %d rules, want 2", p.Len())
 	}
 	got := *p.For(Subject{"payments", "https://git.example.com/payments/api.git", "payments-eu"})
 	want := Rule{
 		Name: "payments", File: "policy.yaml", Line: 6,
-		Renderers:   []string{"helm3", "helm4", "kustomize", "plain"},
-		Decryption:  &Decryption{[]string{"age", "pgp", "hc_vault"}, []string{"https://vault.example.com:8200"}, Warn},
+		Renderers: []string{"helm3", "helm4", "kustomize", "plain"},
+		Decryption: &Decryption{
+			Keys: []KeyRule{
+				{"age", []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}},
+				{"pgp", []string{"85D77543B3D624B63CEA9E6DBC17301B491B3F21"}},
+				{"hc_vault", []string{"https://vault.example.com:8200/v1/transit/keys/payments-*"}},
+			},
+			OutsideSecrets: Deny,
+		},
 		Determinism: Enforce,
 		Limits:      Limits{Objects: 5000, RenderTime: time.Minute},
 	}
@@ -43,8 +65,22 @@ func TestPackageCommentExample(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	rest := p.For(Subject{"payments", "https://git.example.com/other/api", "payments"})
-	if rest.Name != "nobody else" || rest.Line != 20 || rest.AllowsRenderer("plain") || rest.Decryption != nil {
+	if rest.Name != "nobody else" || rest.Line != 22 || rest.AllowsRenderer("plain") || rest.Decryption != nil {
 		t.Errorf("got %+v", rest)
+	}
+}
+
+func TestPackageCommentKeys(t *testing.T) {
+	t.Parallel()
+	text := head + "  - name: a\n" + regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSpace(examples(t)[1]), "    ")
+	d := mustParse(t, text).For(Subject{}).Decryption
+	for _, kind := range KeyKinds() {
+		if !d.AllowsKind(kind) {
+			t.Errorf("the example has no %s", kind)
+		}
+	}
+	if len(d.Roles) != 1 || d.OutsideSecrets != Deny {
+		t.Errorf("got %+v", d)
 	}
 }
 
@@ -73,10 +109,13 @@ func TestParse(t *testing.T) {
 		{"all renderers", head + "  - {name: a, renderers: [plain, helm4]}\n", with(func(r *Rule) { r.Renderers = []string{"plain", "helm4"} })},
 		{"no renderer", head + "  - {name: a, renderers: []}\n", with(func(r *Rule) { r.Renderers = []string{} })},
 		{"keys", head + "  - {name: a, decryption: {keys: [kms, age]}}\n", with(func(r *Rule) {
-			r.Decryption = &Decryption{Keys: []string{"kms", "age"}, OutsideSecrets: Warn}
+			r.Decryption = &Decryption{Keys: []KeyRule{{Kind: "kms"}, {Kind: "age"}}, OutsideSecrets: Deny}
 		})},
-		{"endpoints", head + "  - {name: a, decryption: {keys: [azure_kv], endpoints: 'https://*.vault.azure.net', outsideSecrets: deny}}\n", with(func(r *Rule) {
-			r.Decryption = &Decryption{[]string{"azure_kv"}, []string{"https://*.vault.azure.net"}, Deny}
+		{"keys by name", head + "  - {name: a, decryption: {keys: [azure_kv: 'https://*.vault.azure.net/keys/x', age: [age1x, 'ssh-*']], outsideSecrets: warn}}\n", with(func(r *Rule) {
+			r.Decryption = &Decryption{Keys: []KeyRule{{"azure_kv", []string{"https://*.vault.azure.net/keys/x"}}, {"age", []string{"age1x", "ssh-*"}}}, OutsideSecrets: Warn}
+		})},
+		{"roles", head + "  - {name: a, decryption: {keys: [kms], roles: 'arn:aws:iam::1:role/x', outsideSecrets: allow}}\n", with(func(r *Rule) {
+			r.Decryption = &Decryption{Keys: []KeyRule{{Kind: "kms"}}, Roles: []string{"arn:aws:iam::1:role/x"}, OutsideSecrets: Allow}
 		})},
 		{"the rest", head + "  - {name: a, match: {project: '*'}, fetchCharts: false, determinism: warn, allowEmpty: true}\n", with(func(r *Rule) {
 			r.Determinism, r.AllowEmpty = Warn, true
@@ -161,13 +200,18 @@ policy.yaml:7:33: rules[0].match.project[3]: the glob has a [ without a ]
 policy.yaml:7:39: rules[0].match.project[4]: the glob has an empty class []
 policy.yaml:7:45: rules[0].match.project[5]: the glob has the range "z-a", which holds nothing
 policy.yaml:7:54: rules[0].match.project[6]: the glob ends in a backslash
-policy.yaml:8:18: rules[0].match.namespace: the list is empty, so nothing matches; leave the field out where everything is to match`},
+policy.yaml:8:18: rules[0].match.namespace: the list is empty, so nothing matches`},
 		{"large globs", head + "  - name: a\n    match:\n      project: " + long + "\n      namespace: '" + strings.Repeat("{a,b}", 7) + "'\n",
 			`policy.yaml:7:16: rules[0].match.project: the glob has 513 bytes, more than 512
 policy.yaml:8:18: rules[0].match.namespace: the glob has more than 64 alternatives, or more than 4096 bytes of them`},
 		{"an open host", head + "  - name: a\n    match: {repoURL: ['https://git.example.com*', 'https://git.*/x', 'https://*/x', 'ssh://git@h:*/x']}\n",
 			`policy.yaml:6:23: rules[0].match.repoURL[0]: the host of the glob ends in *, so that every host that begins with "git.example.com" matches; write the host out
 policy.yaml:6:51: rules[0].match.repoURL[1]: the host of the glob ends in *, so that every host that begins with "git." matches; write the host out`},
+		{"** in front of a path", head + "  - name: a\n    match: {repoURL: ['https://**.example.com/x', '**/x', '{git,**}@h:x', '**://h/x', 'https://h/**', 'git@h:**', '**']}\n",
+			`policy.yaml:6:23: rules[0].match.repoURL[0]: the glob has ** in front of its path, where there is no slash that it could span; write * there
+policy.yaml:6:51: rules[0].match.repoURL[1]: the glob has ** in front of its path, where there is no slash that it could span; write * there
+policy.yaml:6:59: rules[0].match.repoURL[2]: the glob has ** in front of its path, where there is no slash that it could span; write * there
+policy.yaml:6:75: rules[0].match.repoURL[3]: the glob has ** in front of its path, where there is no slash that it could span; write * there`},
 		{"renderers", head + "  - {name: a, renderers: [helm3, helm2, 3, helm3]}\n  - {name: b, renderers: helm3}\n  - {name: c, renderers: }\n", `policy.yaml:5:34: rules[0].renderers[1]: unknown renderer "helm2", want one of helm3, helm4, kustomize, plain
 policy.yaml:5:41: rules[0].renderers[2]: got number, want a string
 policy.yaml:5:44: rules[0].renderers[3]: "helm3" is there twice
@@ -175,18 +219,40 @@ policy.yaml:6:5: rules[1]: the rule is never reached, because the rule in line 5
 policy.yaml:6:26: rules[1].renderers: got string, want a list
 policy.yaml:7:5: rules[2]: the rule is never reached, because the rule in line 5 matches everything
 policy.yaml:7:26: rules[2].renderers: got null, want a list`},
-		{"decryption", head + "  - name: a\n    decryption: {keys: [age, gpg], outsideSecrets: maybe, key: x}\n", `policy.yaml:6:30: rules[0].decryption.keys[1]: unknown kind of keys "gpg", want one of age, pgp, kms, gcp_kms, azure_kv, hc_vault, hckms
-policy.yaml:6:52: rules[0].decryption.outsideSecrets: got "maybe", want one of warn, deny, allow
-policy.yaml:6:59: rules[0].decryption: unknown field "key", want one of keys, endpoints, outsideSecrets`},
-		{"decryption without keys", head + "  - name: a\n    decryption: {}\n", "policy.yaml:6:17: rules[0].decryption: keys: missing, want a list of the kinds of keys that may be used"},
+		{"decryption", head + "  - name: a\n    decryption: {keys: [age, gpg], outsideSecrets: maybe, endpoints: x}\n", `policy.yaml:6:30: rules[0].decryption.keys[1]: unknown kind of keys "gpg", want one of age, pgp, kms, gcp_kms, azure_kv, hc_vault, hckms
+policy.yaml:6:52: rules[0].decryption.outsideSecrets: got "maybe", want one of deny, warn, allow
+policy.yaml:6:59: rules[0].decryption: unknown field "endpoints", want one of keys, roles, outsideSecrets`},
+		{"decryption without keys", head + "  - name: a\n    decryption: {}\n", "policy.yaml:6:17: rules[0].decryption: keys: missing, want a list of the keys that may be used"},
 		{"no keys", head + "  - name: a\n    decryption: {keys: []}\n", "policy.yaml:6:24: rules[0].decryption.keys: the list is empty; leave decryption out where nothing may be decrypted"},
+		{"keys of another type", head + "  - name: a\n    decryption: {keys: age, roles: [x]}\n", "policy.yaml:6:24: rules[0].decryption.keys: got string, want a list"},
 		{"decryption of another type", head + "  - name: a\n    decryption: true\n", "policy.yaml:6:17: rules[0].decryption: got bool, want a mapping"},
-		{"no endpoints", head + "  - name: a\n    decryption: {keys: [hc_vault]}\n", "policy.yaml:6:17: rules[0].decryption: endpoints: missing, want globs for the addresses that keys of the kinds hc_vault and azure_kv may name"},
-		{"endpoints of no key", head + "  - name: a\n    decryption: {keys: [age], endpoints: ['*']}\n", "policy.yaml:6:42: rules[0].decryption.endpoints: only keys of the kinds hc_vault and azure_kv name an address, and neither is among the keys"},
-		{"bad endpoints", head + "  - name: a\n    decryption: {keys: [hc_vault], endpoints: [vault.example.com, 'https://u@v', 'https://v*', 'http*://v', '*']}\n", `policy.yaml:6:48: rules[0].decryption.endpoints[0]: the glob has to begin with https:// or http://
-policy.yaml:6:67: rules[0].decryption.endpoints[1]: the glob holds a user, and an address with one is never allowed
-policy.yaml:6:82: rules[0].decryption.endpoints[2]: the host of the glob ends in *, so that every host that begins with "v" matches; write the host out
-policy.yaml:6:96: rules[0].decryption.endpoints[3]: the glob has to begin with https:// or http://`},
+		{"bad items of keys", head + "  - name: a\n    decryption: {keys: [5, {}, {age: a, pgp: b}, {gpg: x}, {kms: 5}, {pgp: []}, age, {age: x}, {kms: '['}, null]}\n", `policy.yaml:6:25: rules[0].decryption.keys[0]: got number, want a kind of keys, or a kind with globs for their names
+policy.yaml:6:28: rules[0].decryption.keys[1]: got 0 kinds of keys, want one in each item of the list
+policy.yaml:6:32: rules[0].decryption.keys[2]: got 2 kinds of keys, want one in each item of the list
+policy.yaml:6:51: rules[0].decryption.keys[3]: unknown field "gpg", want one of age, pgp, kms, gcp_kms, azure_kv, hc_vault, hckms
+policy.yaml:6:66: rules[0].decryption.keys[4].kms: got number, want a glob or a list of globs
+policy.yaml:6:76: rules[0].decryption.keys[5].pgp: the list is empty, so nothing matches
+policy.yaml:6:86: rules[0].decryption.keys[7]: "age" is there twice; name its keys in one list
+policy.yaml:6:102: rules[0].decryption.keys[8].kms: the glob has a [ without a ]
+policy.yaml:6:108: rules[0].decryption.keys[9]: got null, want a kind of keys, or a kind with globs for their names`},
+		{"kinds with an address", head + "  - name: a\n    decryption: {keys: [hc_vault, azure_kv]}\n", `policy.yaml:6:25: rules[0].decryption.keys[0]: "hc_vault" needs a glob for the keys that may be used, which are named <address>/v1/<engine>/keys/<name>
+policy.yaml:6:35: rules[0].decryption.keys[1]: "azure_kv" needs a glob for the keys that may be used, which are named <vault URL>/keys/<name>`},
+		{"globs for addresses", head + "  - name: a\n    decryption:\n      keys:\n      - hc_vault:\n" + lines("        - ", "vault.example.com/v1/t/keys/x", "https://u@v/v1/t/keys/x", "https://v*/v1/t/keys/x", "http*://v/v1/t/keys/x", "'*'", "'**'",
+			"https://*/v1/t/keys/x", "https://*:8200/v1/t/keys/x", "https://**.v/v1/t/keys/x", "https://v:8200", "'https://{v/v1/t/keys/x,w}/'", "https://v/**"), `policy.yaml:9:11: rules[0].decryption.keys[0].hc_vault[0]: the glob has to begin with https:// or http://
+policy.yaml:10:11: rules[0].decryption.keys[0].hc_vault[1]: the glob holds a user, and an address with one is never allowed
+policy.yaml:11:11: rules[0].decryption.keys[0].hc_vault[2]: the host of the glob ends in *, so that every host that begins with "v" matches; write the host out
+policy.yaml:12:11: rules[0].decryption.keys[0].hc_vault[3]: the glob has to begin with https:// or http://
+policy.yaml:13:11: rules[0].decryption.keys[0].hc_vault[4]: the glob has to begin with https:// or http://
+policy.yaml:14:11: rules[0].decryption.keys[0].hc_vault[5]: the glob has to begin with https:// or http://
+policy.yaml:15:11: rules[0].decryption.keys[0].hc_vault[6]: the host of the glob is *, so that the repository says which server is sent the sidecar's token; write the host out
+policy.yaml:16:11: rules[0].decryption.keys[0].hc_vault[7]: the host of the glob is *, so that the repository says which server is sent the sidecar's token; write the host out
+policy.yaml:17:11: rules[0].decryption.keys[0].hc_vault[8]: the glob has ** in front of its path, where there is no slash that it could span; write * there
+policy.yaml:18:11: rules[0].decryption.keys[0].hc_vault[9]: the glob ends with the host, and so matches no key: they are named <address>/v1/<engine>/keys/<name>
+policy.yaml:19:11: rules[0].decryption.keys[0].hc_vault[10]: the glob ends with the host, and so matches no key: they are named <address>/v1/<engine>/keys/<name>`},
+		{"roles of no key", head + "  - name: a\n    decryption: {keys: [age], roles: ['*']}\n", "policy.yaml:6:38: rules[0].decryption.roles: only keys of the kind kms ask for a role, and it is not among the keys"},
+		{"bad roles", head + "  - name: a\n    decryption: {keys: [kms], roles: ['{', 5]}\n    determinism: x\n", `policy.yaml:6:39: rules[0].decryption.roles[0]: the glob has a { without a }
+policy.yaml:6:44: rules[0].decryption.roles[1]: got number, want a string
+policy.yaml:7:18: rules[0].determinism: got "x", want one of enforce, warn`},
 		{"fetching", head + "  - name: a\n    fetchCharts: true\n", "policy.yaml:6:18: rules[0].fetchCharts: got true, but hallmark fetches nothing while it renders"},
 		{"switches", head + "  - name: a\n    fetchCharts: maybe\n    determinism: derive\n    allowEmpty: 1\n", `policy.yaml:6:18: rules[0].fetchCharts: got string, want true or false
 policy.yaml:7:18: rules[0].determinism: got "derive", want one of enforce, warn
@@ -217,6 +283,10 @@ policy.yaml:6:36: rules[1].limits.renderTime: got "0s", want a duration such as 
 			}
 		})
 	}
+}
+
+func lines(before string, list ...string) string {
+	return before + strings.Join(list, "\n"+before) + "\n"
 }
 
 func TestParseHints(t *testing.T) {
@@ -259,7 +329,7 @@ func TestLoad(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", head, head + "  - {name: a, match: {project: '{a,b}[!c-d]*'}, renderers: [helm3]}\n",
-		head + "  - {name: a, decryption: {keys: [hc_vault], endpoints: ['https://v:8200/**']}, limits: {files: 1, renderTime: 1s}}\n",
+		head + "  - {name: a, decryption: {keys: [age, hc_vault: 'https://v:8200/**', pgp: ['A*', b]], roles: ['*']}, limits: {files: 1, renderTime: 1s}}\n",
 		head + "  - &a {name: a, match: {repoURL: 'git@h:x/*.git'}}\n  - *a\n  - <<: *a\n", `{"apiVersion":"hallmark.dev/v1","kind":"RenderPolicy","spec":{"rules":[{"name":"a"}]}}`,
 	} {
 		f.Add([]byte(seed), "p", "https://h/x", "n")
@@ -281,7 +351,10 @@ func FuzzParse(f *testing.F) {
 		if rule.Determinism == "" || rule.String() == "" {
 			t.Errorf("got %+v", rule)
 		}
-		if d := rule.Decryption; d != nil && (d.Keys == nil || d.AllowsKey("")) {
+		if _, err := json.Marshal(rule); err != nil || rule.BuiltIn() {
+			t.Errorf("%s is built in, or %v", rule, err)
+		}
+		if d := rule.Decryption; d != nil && (d.Any || d.Keys == nil || d.AllowsKind("") || d.AllowsKey("", "") || d.AllowsRole("")) {
 			t.Errorf("got %+v", d)
 		}
 	})

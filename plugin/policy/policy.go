@@ -23,20 +23,15 @@ const (
 // Renderers returns the names that a rule may list.
 func Renderers() []string { return []string{"helm3", "helm4", "kustomize", "plain"} }
 
-// KeyKinds returns the kinds of keys that a rule may list, by sops' names.
-func KeyKinds() []string {
-	return []string{"age", "pgp", "kms", "gcp_kms", "azure_kv", "hc_vault", "hckms"}
-}
-
 // Subject is what rules are matched against: where an application belongs, where
 // it comes from and where it goes.
 type Subject struct{ Project, RepoURL, Namespace string }
 
 // A Rule is what one application may do.
 type Rule struct {
-	// Name is that of the rule in the policy, "" for a built-in one.
+	// Name is that of the rule in the policy, "" for one that stands in no file.
 	Name string
-	// File and Line are where it stands; Line is 0 for a built-in one.
+	// File and Line are where it stands; Line is 0 for one that stands in none.
 	File string
 	Line int
 
@@ -46,19 +41,8 @@ type Rule struct {
 	AllowEmpty  bool        // whether the application may ask for allow-empty
 	Limits      Limits
 
-	builtIn string // how String calls it
-}
-
-// Decryption says what may be decrypted, and with what.
-type Decryption struct {
-	// Keys are the allowed kinds, see KeyKinds; nil allows all.
-	Keys []string
-	// Endpoints are globs for addresses in a file's own metadata. Where it and
-	// Keys are nil any address is allowed.
-	Endpoints []string
-	// OutsideSecrets is Warn, Deny or Allow: what becomes of a decrypted value in
-	// an object that is no Secret.
-	OutsideSecrets string
+	called  string // how String calls it where it stands in no file
+	builtIn bool
 }
 
 // Limits are those that a rule sets. A field that is zero is not set.
@@ -75,33 +59,16 @@ func (r *Rule) AllowsRenderer(name string) bool {
 	return r.Renderers == nil || slices.Contains(r.Renderers, name)
 }
 
+// BuiltIn reports whether the rule is that of None or of Caller, so that there is
+// no policy which could say something else. The default of a policy is not.
+func (r *Rule) BuiltIn() bool { return r.builtIn }
+
 // String names the rule in a message: `rule "payments" (policy.yaml:12)`.
 func (r *Rule) String() string {
-	if r.builtIn != "" {
-		return r.builtIn
+	if r.called != "" {
+		return r.called
 	}
 	return fmt.Sprintf("rule %q (%s:%d)", r.Name, r.File, r.Line)
-}
-
-// AllowsKey reports whether keys of a kind may be used. A nil d allows none.
-func (d *Decryption) AllowsKey(kind string) bool {
-	return d != nil && (d.Keys == nil || slices.Contains(d.Keys, kind))
-}
-
-// AllowsEndpoint reports whether a key may name that address. A nil d allows
-// none.
-func (d *Decryption) AllowsEndpoint(url string) bool {
-	if d == nil {
-		return false
-	}
-	if d.Keys == nil && d.Endpoints == nil {
-		return true
-	}
-	normal, err := endpoint.normal(url)
-	return slices.ContainsFunc(d.Endpoints, func(text string) bool {
-		p, fault := endpoint.compile(text)
-		return fault == nil && p.matches(normal, err)
-	})
 }
 
 // A Policy is a list of rules, or one built-in rule. A nil *Policy is that of
@@ -120,7 +87,7 @@ type rule struct {
 // None is the policy of a server without a policy file: nothing is decrypted, and
 // the rest is as the application asks.
 func None() *Policy {
-	return &Policy{always: &Rule{AllowEmpty: true, builtIn: "no policy"}}
+	return &Policy{always: &Rule{AllowEmpty: true, called: "no policy", builtIn: true}}
 }
 
 // Caller is the policy of somebody who renders with their own rights and names no
@@ -128,8 +95,8 @@ func None() *Policy {
 // asks.
 func Caller() *Policy {
 	return &Policy{always: &Rule{
-		AllowEmpty: true, builtIn: "no policy, with the caller's own keys",
-		Decryption: &Decryption{OutsideSecrets: Warn},
+		AllowEmpty: true, called: "no policy, with the caller's own keys", builtIn: true,
+		Decryption: &Decryption{Any: true, OutsideSecrets: Warn},
 	}}
 }
 
@@ -177,7 +144,7 @@ func (p *Policy) Explain(s Subject) (*Rule, []Reason) {
 	}
 	return &Rule{
 		Determinism: Enforce,
-		builtIn: fmt.Sprintf("the policy's default, since no rule matches project %q, repository %q, namespace %q",
+		called: fmt.Sprintf("the policy's default, since no rule matches project %q, repository %q, namespace %q",
 			s.Project, redact.URL(s.RepoURL), s.Namespace),
 	}, reasons
 }
@@ -188,8 +155,8 @@ type match struct{ project, repoURL, namespace []pattern }
 // target is a subject that is ready to be matched.
 type target struct {
 	Subject
-	address string // the normal form of RepoURL
-	doubt   error  // why it has none
+	address parts // the normal form of RepoURL
+	doubt   error // why it has none
 }
 
 func newTarget(s Subject) target {
@@ -201,13 +168,14 @@ func newTarget(s Subject) target {
 func (m match) explain(t target) (matches bool, why string) {
 	var met []string
 	for _, demand := range []struct {
-		what, shown, value string
-		doubt              error
-		patterns           []pattern
+		what, shown string
+		value       []string
+		doubt       error
+		patterns    []pattern
 	}{
-		{"project", t.Project, t.Project, nil, m.project},
-		{"repository", redact.URL(t.RepoURL), t.address, t.doubt, m.repoURL},
-		{"namespace", t.Namespace, t.Namespace, nil, m.namespace},
+		{"project", t.Project, []string{t.Project}, nil, m.project},
+		{"repository", redact.URL(t.RepoURL), t.address.list(), t.doubt, m.repoURL},
+		{"namespace", t.Namespace, []string{t.Namespace}, nil, m.namespace},
 	} {
 		if demand.patterns == nil {
 			continue

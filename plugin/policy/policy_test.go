@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func TestExplain(t *testing.T) {
 func TestDefaultIsTheStrictest(t *testing.T) {
 	t.Parallel()
 	got := mustParse(t, three).For(Subject{})
-	if got.Renderers != nil || got.Decryption != nil || got.Determinism != Enforce || got.AllowEmpty || got.Limits != (Limits{}) || got.Line != 0 {
+	if got.Renderers != nil || got.Decryption != nil || got.Determinism != Enforce || got.AllowEmpty || got.Limits != (Limits{}) || got.Line != 0 || got.BuiltIn() {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -94,13 +95,14 @@ func TestBuiltIn(t *testing.T) {
 	var missing *Policy
 	for name, p := range map[string]*Policy{"none": None(), "nil": missing} {
 		rule, reasons := p.Explain(Subject{Project: "x"})
-		if rule.String() != "no policy" || reasons != nil || p.Len() != 0 || rule.Decryption != nil || rule.Determinism != "" ||
+		if rule.String() != "no policy" || !rule.BuiltIn() || reasons != nil || p.Len() != 0 || rule.Decryption != nil || rule.Determinism != "" ||
 			!rule.AllowEmpty || !rule.AllowsRenderer("helm4") || rule.Limits != (Limits{}) {
 			t.Errorf("%s: got %+v", name, rule)
 		}
 	}
 	rule := Caller().For(Subject{})
-	if d := rule.Decryption; rule.String() != "no policy, with the caller's own keys" || !d.AllowsKey("kms") || !d.AllowsEndpoint("http://127.0.0.1:1") ||
+	if d := rule.Decryption; rule.String() != "no policy, with the caller's own keys" || !rule.BuiltIn() ||
+		!d.AllowsKind("kms") || !d.AllowsKey("hc_vault", "http://127.0.0.1:1/v1/t/keys/x") || !d.AllowsKey("age", "") || !d.AllowsRole("x") ||
 		d.OutsideSecrets != Warn || rule.Determinism != "" || !rule.AllowEmpty || !rule.AllowsRenderer("plain") {
 		t.Errorf("got %+v", rule)
 	}
@@ -112,65 +114,27 @@ func TestAllows(t *testing.T) {
 	if !r.AllowsRenderer("helm3") || r.AllowsRenderer("helm4") || (&Rule{Renderers: []string{}}).AllowsRenderer("helm3") {
 		t.Error("renderers")
 	}
-	var none *Decryption
-	if none.AllowsKey("age") || none.AllowsEndpoint("https://v") {
-		t.Error("nothing allows something")
-	}
-	d := &Decryption{Keys: []string{"age"}}
-	if !d.AllowsKey("age") || d.AllowsKey("pgp") || d.AllowsKey("") || d.AllowsEndpoint("https://v") {
-		t.Error("keys")
-	}
 }
 
-func TestAllowsEndpoint(t *testing.T) {
+// A rule is part of the key of a cache.
+func TestRuleAsJSON(t *testing.T) {
 	t.Parallel()
-	d := &Decryption{
-		Keys:      []string{"hc_vault", "azure_kv"},
-		Endpoints: []string{"https://vault.example.com:8200", "https://*.vault.azure.net", "HTTPS://Plain.example.com/", "http://127.0.0.1:*", "https://proxy/{a,b}/**"},
+	rules := map[string]*Rule{
+		"none": None().For(Subject{}), "caller": Caller().For(Subject{}), "default": mustParse(t, three).For(Subject{}),
 	}
-	for address, want := range map[string]bool{
-		"https://vault.example.com:8200":                     true,
-		"https://vault.example.com:8200/":                    true,
-		"HTTPS://Vault.Example.com:8200":                     true,
-		"https://vault.example.com":                          false,
-		"http://vault.example.com:8200":                      false,
-		"https://vault.example.com:8200.evil.example":        false,
-		"https://vault.example.com:8200@evil.example":        false,
-		"https://me@vault.example.com:8200":                  false,
-		"https://evil.example/https://vault.example.com":     false,
-		"https://vault.example.com:8200/v1":                  false,
-		"https://vault.example.com:8200?x":                   false,
-		"https://vault.example.com:8200#x":                   false,
-		"https://vault.example.com:8200\\@evil.example":      false,
-		"\thttps://vault.example.com:8200":                   false,
-		"vault.example.com:8200":                             false,
-		"":                                                   false,
-		"https://shop.vault.azure.net":                       true,
-		"https://shop.vault.azure.net/":                      true,
-		"https://shop.vault.azure.net:443":                   true,
-		"https://evil.example/.vault.azure.net":              false,
-		"https://vault.azure.net.evil.example":               false,
-		"https://evil.example?.vault.azure.net":              false,
-		"https://evil.example#.vault.azure.net":              false,
-		"https://plain.example.com":                          true,
-		"https://plain.example.com.git":                      false,
-		"http://127.0.0.1:18200":                             true,
-		"http://127.0.0.1:":                                  false,
-		"http://127.0.0.1:x@evil.example":                    false,
-		"http://127.0.0.1":                                   false,
-		"https://proxy/a/x/y":                                true,
-		"https://proxy/c/x":                                  false,
-		"https://proxy/a/../c":                               false,
-		"https://proxy/a/%2e%2e/c":                           false,
-		"https://[::1]:8200":                                 false,
-		"https://vault.example.com:8200/" + long(maxAddress): false,
-	} {
-		if got := d.AllowsEndpoint(address); got != want {
-			t.Errorf("%q: got %v, want %v", address, got, want)
+	for _, keys := range []string{"[age]", "[pgp]", "[age: x]", "[age: w]", "[age: [x, w]]", "[kms]", "[kms], roles: [x]", "[age], outsideSecrets: warn"} {
+		rules[keys] = mustParse(t, head+"  - {name: a, decryption: {keys: "+keys+"}}\n").For(Subject{})
+	}
+	seen := map[string]string{}
+	for name, rule := range rules {
+		data, err := json.Marshal(rule)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if d := (&Decryption{Keys: []string{"hc_vault"}, Endpoints: []string{"*"}}); !d.AllowsEndpoint("https://anything/x") {
-		t.Error("* does not allow everything")
+		if other, twice := seen[string(data)]; twice {
+			t.Errorf("%s and %s are the same: %s", name, other, data)
+		}
+		seen[string(data)] = name
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -69,24 +68,7 @@ func (c *call) describe(r *plugin.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.request = r
-	c.attrs = append(c.attrs, "app", r.App, "project", r.Project, "repo", withoutPassword(r.RepoURL), "path", r.Path, "revision", r.Revision)
-}
-
-// withoutPassword takes what can hold a credential out of a repository's URL.
-func withoutPassword(repo string) string {
-	u, err := url.Parse(repo)
-	if err != nil || u.Host == "" {
-		// git@host:path, where nothing is secret, or nothing that can be told apart.
-		if at := strings.LastIndexByte(repo, '@'); at >= 0 && strings.Contains(repo[:at], ":") {
-			return repo[at+1:]
-		}
-		return repo
-	}
-	if u.User != nil {
-		u.User = url.User("xxxxx")
-	}
-	u.RawQuery, u.Fragment = "", ""
-	return u.String()
+	c.attrs = append(c.attrs, "app", r.App, "project", r.Project, "repo", r.Repository(), "path", r.Path, "revision", r.Revision)
 }
 
 // note adds to the log line of the call.
@@ -123,7 +105,11 @@ func (c *call) generated(a *plugin.Answer) {
 	}
 	c.server.metrics.cache.WithLabelValues(result).Inc()
 	c.note("renderer", a.Provenance.Renderer, "objects", len(a.Manifests), "renderHash", a.RenderHash,
-		"inputsHash", a.Provenance.InputsHash, "cached", a.Cached, "decrypted", a.Decrypted)
+		"inputsHash", a.Provenance.InputsHash, "cached", a.Cached)
+	if len(a.Decrypted) > 0 {
+		c.server.metrics.decrypted.Add(float64(len(a.Decrypted)))
+		c.note("decrypted", a.Decrypted)
+	}
 	if len(a.Warnings) > 0 {
 		c.note("warnings", a.Warnings)
 	}
@@ -175,8 +161,10 @@ const (
 	outcomeDeadline = "deadline" // not done in time
 	outcomeCanceled = "canceled" // Argo CD does not want the answer any more
 	outcomeKey      = "key"      // no key opens an encrypted file
-	outcomeProtocol = "protocol" // a damaged or wrong stream
-	outcomePanic    = "panic"
+	// the policy keeps an encrypted file closed
+	outcomeForbidden = "forbidden"
+	outcomeProtocol  = "protocol" // a damaged or wrong stream
+	outcomePanic     = "panic"
 )
 
 func classify(err error) (outcome string, code codes.Code) {
@@ -198,6 +186,8 @@ func classify(err error) (outcome string, code codes.Code) {
 		return outcomePanic, codes.Internal
 	case plugin.IsLimit(err):
 		return outcomeLimit, codes.ResourceExhausted
+	case plugin.IsForbidden(err):
+		return outcomeForbidden, codes.FailedPrecondition
 	case plugin.IsKey(err):
 		return outcomeKey, codes.FailedPrecondition
 	}
@@ -207,7 +197,7 @@ func classify(err error) (outcome string, code codes.Code) {
 // severity is for operators: what a repository got wrong is not their concern.
 func severity(outcome string) slog.Level {
 	switch outcome {
-	case outcomeRefused, outcomeCanceled:
+	case outcomeRefused, outcomeForbidden, outcomeCanceled:
 		return slog.LevelInfo
 	case outcomePanic:
 		return slog.LevelError

@@ -19,6 +19,8 @@ type instruments struct {
 	cache    *prometheus.CounterVec   // result
 	bytes    prometheus.Counter
 	files    prometheus.Counter
+	// decrypted counts files, each time that one is decrypted.
+	decrypted prometheus.Counter
 }
 
 func newInstruments(s *Server) *instruments {
@@ -40,6 +42,9 @@ func newInstruments(s *Server) *instruments {
 		files: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "hallmark_received_files_total", Help: "Files, folders and links of the repositories that were received.",
 		}),
+		decrypted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "hallmark_decrypted_files_total", Help: "SOPS files that were decrypted.",
+		}),
 	}
 	labels := prometheus.Labels{"version": s.options.Version}
 	for _, c := range plugin.Components() {
@@ -49,7 +54,7 @@ func newInstruments(s *Server) *instruments {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	m.registry.MustRegister(
-		m.requests, m.stages, m.cache, m.bytes, m.files,
+		m.requests, m.stages, m.cache, m.bytes, m.files, m.decrypted,
 		gauge("hallmark_in_flight", "Requests that are worked on.", func() float64 { return float64(len(s.slots)) }),
 		gauge("hallmark_in_flight_limit", "The most requests that are worked on at once.", func() float64 { return float64(cap(s.slots)) }),
 		gauge("hallmark_stuck", "Requests that are answered and still worked on, because an engine does not end.",

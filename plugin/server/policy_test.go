@@ -99,7 +99,7 @@ func TestPolicy(t *testing.T) {
 			t.Error("the log or a metric holds a secret")
 		}
 	}
-	if !strings.Contains(r.logged(), `"decrypted":1`) {
+	if !strings.Contains(r.logged(), `"decrypted":[{"path":"app/s.yaml","keys":["`+key.Recipient+`"]}]`) || metric(t, scraped(t, r), "hallmark_decrypted_files_total") != 3 {
 		t.Errorf("the log does not say what was decrypted:\n%s", r.logged())
 	}
 }
