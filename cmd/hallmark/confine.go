@@ -102,7 +102,9 @@ var usualPaths = []string{
 	// Templates print dates in any time zone; where the zone cannot be read, the
 	// engine silently takes UTC.
 	"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo",
-	"/proc/self", "/proc/stat", // the metrics of the process
+	// The metrics of the process. Its environment, which can hold keys, is beside
+	// them and not here.
+	"/proc/self/stat", "/proc/self/limits", "/proc/self/fd", "/proc/self/net", "/proc/stat",
 	"/sys/class/dmi/id/product_name", // by which Google's library knows its own machines
 	"/dev/null",
 }
