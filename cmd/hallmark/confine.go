@@ -31,18 +31,23 @@ func (f *confineFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.read, "landlock-read", nil, "one more `path` that it may read then (repeatable)")
 }
 
+// check tells a slip before anything is started.
+func (f *confineFlags) check() error {
+	switch f.mode {
+	case landlockAuto, landlockRequire, landlockOff:
+		return nil
+	}
+	return usageError{fmt.Errorf("--landlock: got %q, want auto, require or off", f.mode)}
+}
+
 // confine takes from the process the right to read anything but paths, what the
 // environment names and what the libraries need, and to write outside socketDir.
 // It comes after the listeners, since those read settings of the kernel, and
 // before the first request.
 func (f *confineFlags) confine(log *slog.Logger, env *environment, socketDir string, paths ...string) error {
-	switch f.mode {
-	case landlockAuto, landlockRequire:
-	case landlockOff:
+	if f.mode == landlockOff {
 		log.Warn("not confined: started with --landlock off")
 		return nil
-	default:
-		return usageError{fmt.Errorf("--landlock: got %q, want auto, require or off", f.mode)}
 	}
 	r, err := f.reach(env, paths)
 	if err != nil {
@@ -169,20 +174,26 @@ func (r *reach) add(home, path string) error {
 		return nil
 	}
 	r.file(home, path)
-	// A link out of the folder, unlike those of Kubernetes' mounts.
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil // it is not there
-	}
-	dir, err := filepath.EvalSymlinks(confine.Folder(path))
-	if err != nil {
-		return nil // likewise
-	}
-	if rel, err := filepath.Rel(dir, target); err != nil || !filepath.IsLocal(rel) {
-		r.file(home, target)
+	// A link out of the folder, unlike those of Kubernetes' mounts. It may lead to a
+	// link in such a mount, so the folder of each link on the way is allowed.
+	for range maxLinks {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return nil // no link any more
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		if rel, err := filepath.Rel(filepath.Dir(path), target); err != nil || !filepath.IsLocal(rel) {
+			r.file(home, target)
+		}
+		path = target
 	}
 	return nil
 }
+
+// maxLinks is how many links may lead to a file, as for the kernel.
+const maxLinks = 40
 
 func (r *reach) file(home, path string) {
 	if dir := confine.Folder(path); !tooWide(dir, home) {

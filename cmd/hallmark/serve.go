@@ -119,6 +119,9 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	case f.drainTimeout < 0:
 		return nil, usageError{fmt.Errorf("--drain-timeout: got %s, want a duration such as 20s", f.drainTimeout)}
 	}
+	if err := f.confine.check(); err != nil {
+		return nil, err
+	}
 	var err error
 	if o.Log, err = f.log(env.stderr); err != nil {
 		return nil, err

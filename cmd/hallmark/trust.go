@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,10 @@ const (
 // pluginTrust is what counts in the plugin: the mounted policy and the mounted
 // keys. No program is started for a key.
 func (env *environment) pluginTrust(f *trustFlags) (*plugin.Policy, plugin.Keys, error) {
+	// As with keys: a relative path would be one of the repository.
+	if f.policy != "" && !filepath.IsAbs(f.policy) {
+		return nil, plugin.Keys{}, fmt.Errorf("--policy: got %q, want an absolute path", f.policy)
+	}
 	p, err := f.mounted()
 	if err != nil {
 		return nil, plugin.Keys{}, err
@@ -85,25 +90,32 @@ func (env *environment) pluginKeys(f *trustFlags) (plugin.Keys, error) {
 	return plugin.Keys{Paths: paths, Getenv: env.getenv, Home: env.getenv("HOME")}, nil
 }
 
-// outOfRepository refuses keys that lie in the repository: whoever may write there
-// would choose them, and they were committed.
-func (env *environment) outOfRepository(root string, keys plugin.Keys) error {
-	paths := keys.Paths
+// outOfRepository refuses a policy and keys that lie in the repository: whoever may
+// write there would choose them, and the keys were committed.
+func (env *environment) outOfRepository(root string, f *trustFlags, keys plugin.Keys) error {
+	if inside(root, f.policy) {
+		return diag.WithHint(fmt.Errorf("the policy %q lies in the repository", f.policy), "mount it elsewhere: it bounds those who can write there")
+	}
+	paths := slices.Clone(keys.Paths)
 	for _, name := range keyVariables {
-		if path := env.getenv(name); path != "" {
-			paths = append(paths[:len(paths):len(paths)], path)
-		}
+		paths = append(paths, env.getenv(name))
 	}
 	for _, path := range paths {
-		resolved, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			continue // what is not there gives no key
-		}
-		if rel, err := filepath.Rel(root, resolved); err == nil && filepath.IsLocal(rel) {
+		if inside(root, path) {
 			return diag.WithHint(fmt.Errorf("the keys %q lie in the repository", path), "mount them elsewhere, and treat them as known to all who can read the repository")
 		}
 	}
 	return nil
+}
+
+// inside reports whether a path leads to root or below. What is not there does not.
+func inside(root, path string) bool {
+	resolved, err := filepath.EvalSymlinks(path)
+	if path == "" || err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, resolved)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // callerTrust is what counts on a laptop: what the caller's own keys open, unless a

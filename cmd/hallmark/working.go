@@ -47,7 +47,7 @@ func (env *environment) working(f *workingFlags, r *plugin.Request) error {
 	if r.Policy, r.Keys, err = env.pluginTrust(&f.trust); err != nil {
 		return err
 	}
-	if err := env.outOfRepository(root, r.Keys); err != nil {
+	if err := env.outOfRepository(root, &f.trust, r.Keys); err != nil {
 		return err
 	}
 	part := plugin.PartOfRepository(r.Path, sent)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,14 +43,46 @@ func CheckAliases(file string, data []byte) error {
 	for _, part := range append(separator.FindAllIndex(data, -1), []int{len(data), len(data)}) {
 		decoder := yamlv3.NewDecoder(bytes.NewReader(data[start:part[0]]))
 		for doc := new(yamlv3.Node); decoder.Decode(doc) == nil; doc = new(yamlv3.Node) {
+			line := bytes.Count(data[:start], []byte("\n"))
 			if a := endless(doc, nil); a != nil {
-				line := bytes.Count(data[:start], []byte("\n")) + a.Line
-				return &diag.Error{File: file, Line: line, Msg: fmt.Sprintf("anchor %q contains itself", a.Value)}
+				return &diag.Error{File: file, Line: line + a.Line, Msg: fmt.Sprintf("anchor %q contains itself", a.Value)}
+			}
+			// Stream may have ended at a fault that the other parser passes over.
+			if (expansion{}).of(doc) > maxExpanded {
+				return &diag.Error{File: file, Line: line + doc.Line, Msg: fmt.Sprintf("%s more than %d bytes", expands, maxExpanded)}
 			}
 		}
 		start = part[1]
 	}
 	return nil
+}
+
+// maxExpanded bounds what the aliases of a document may expand to, in bytes, of
+// which each node counts as some.
+const (
+	maxExpanded = 64 << 20
+	nodeBytes   = 32
+)
+
+// expansion is what nodes expand to.
+type expansion map[*yamlv3.Node]int
+
+// of does not go round in a node that contains itself: endless comes first.
+func (e expansion) of(node *yamlv3.Node) int {
+	if size, known := e[node]; known {
+		return size
+	}
+	size := nodeBytes + len(node.Value)
+	if node.Kind == yamlv3.AliasNode {
+		size = e.of(node.Alias)
+	}
+	for _, child := range node.Content {
+		if size += e.of(child); size > math.MaxInt32 {
+			size = math.MaxInt32 // enough for any bound
+		}
+	}
+	e[node] = size
+	return size
 }
 
 // endless finds an alias that stands inside of its anchor.

@@ -26,6 +26,10 @@ func TestCheckAliases(t *testing.T) {
 	if err := yamldoc.CheckAliases("f", []byte(bomb)); err == nil || !strings.Contains(err.Error(), "expand") {
 		t.Errorf("a document of aliases without spaces: got %v", err)
 	}
+	deep := "d: " + strings.Repeat("[", 600) + strings.Repeat("]", 600) + "\nx: &a \"" + strings.Repeat("Q", 300_000) + "\"\ny: [" + strings.Repeat("*a, ", 2000) + "]\n"
+	if err := yamldoc.CheckAliases("f", []byte(deep)); err == nil || !strings.Contains(err.Error(), "expands to more than") {
+		t.Errorf("a document with another fault in front: got %v", err)
+	}
 	for _, text := range []string{"a: &a b\nc: *a\n", "a: &a [b]\nc: [*a, *a]\n", "a: &a [\n", "&: *\n", "a & b * c"} {
 		if err := yamldoc.CheckAliases("f", []byte(text)); err != nil {
 			t.Errorf("%q: got %v", text, err)

@@ -31,7 +31,7 @@ const (
 // The forms of names. Where a library puts a name into the path of a request, the
 // form keeps it one element of that path.
 var (
-	awsKey    = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]*:(key|alias)/[A-Za-z0-9/_:-]+$`)
+	awsKey    = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]*:(key|alias)/[A-Za-z0-9/_-]+$`)
 	gcpKey    = regexp.MustCompile(`^projects/[\w.:-]+/locations/[\w-]+/keyRings/[\w-]+/cryptoKeys/[\w-]+$`)
 	azureKey  = regexp.MustCompile(`^https?://[\w.:-]+/keys/[A-Za-z0-9-]+$`)
 	vaultKey  = regexp.MustCompile(`^https?://[\w.:\[\]-]+(/[\w-][\w.-]*)*/v1(/[\w-][\w.-]*)+/keys/[\w-][\w.-]*$`)

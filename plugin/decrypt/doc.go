@@ -15,7 +15,8 @@
 // formats (JSON is YAML, and a binary file is JSON with the single key "data"):
 // then it is what `sops -d` takes it for. A file that does not parse, or that only
 // holds the text of an encrypted file, is given as it is; package gate looks for
-// what is left.
+// what is left. Unlike `sops -d`, an FS reads metadata without a version, and it
+// takes a file whose name says nothing by what it holds.
 //
 // # What sops does and what is done here
 //
@@ -26,9 +27,14 @@
 //   - The identities. sops reads the environment of the process for each file and
 //     does not say which keys it had. Here they come from [Keys], once for each FS,
 //     so that a rotated mount is seen by the next render, and an error names them by
-//     their public parts.
-//   - What is asked for. A file names keys, and for some kinds the address of the
-//     server that gets the process's token. [Permit] says which.
+//     their public parts. No gpg is needed: a key ring is read as `gpg
+//     --export-secret-keys` writes it, without a passphrase.
+//   - What is asked for. A file says whom it is encrypted for, and for some kinds of
+//     keys names the server that gets the process's token. [Permit] says which
+//     identities and which names may be used, a name has the form of a key's, and
+//     questions end after a while, and with the render. The services of AWS, GCP
+//     and Vault are tested against stand-ins; those of Azure and Huawei are wired in
+//     the same way and only their names and refusals are.
 //   - Logs and messages. sops logs comments that it cannot decrypt, and its errors
 //     quote values and the MAC, which is a plain hash of the plaintext. Its loggers
 //     are silent here and its errors are worded anew. Each decrypted value goes to

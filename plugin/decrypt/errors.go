@@ -93,6 +93,9 @@ func (f *file) wants(s *service) string {
 			}
 			names = append(names, name)
 		}
+		if len(names) == 0 {
+			names = []string{"no key"}
+		}
 		if failed < len(group) {
 			opened++
 		}
@@ -105,6 +108,9 @@ func (f *file) wants(s *service) string {
 	}
 	for i := range words {
 		words[i] = fmt.Sprintf("group %d: %s", i+1, words[i])
+	}
+	if opened >= threshold(meta) {
+		return fmt.Sprintf("%d groups of keys, whose shares do not make a key", len(groups))
 	}
 	return fmt.Sprintf("%d groups of keys, of which %d have to open and %d did (%s)", len(groups), threshold(meta), opened, strings.Join(words, "; "))
 }

@@ -21,8 +21,9 @@ type file struct {
 	name   string
 	format format
 	tree   sops.Tree
-	// damaged says that the metadata cannot be read.
-	damaged bool
+	// damaged says that the metadata cannot be read, deep that values stand too deep
+	// in each other.
+	damaged, deep bool
 
 	once  sync.Once
 	plain []byte
@@ -41,6 +42,9 @@ func (f *file) decrypt(o *Options, keys func() *ring) (plain []byte, opened []st
 	}
 	if f.damaged {
 		return nil, nil, diag.WithHint(f.fault("the sops metadata cannot be read"), hintDamaged)
+	}
+	if f.deep {
+		return nil, nil, f.fault(fmt.Sprintf("values stand in each other more than %d deep", maxNesting))
 	}
 	if n := f.tree.Metadata.MasterKeyCount(); n > maxKeys {
 		return nil, nil, f.fault(fmt.Sprintf("the sops metadata names %d keys, more than %d", n, maxKeys))

@@ -5,6 +5,7 @@ import (
 	encoding "encoding/json"
 	"errors"
 	"path"
+	"slices"
 
 	"hallmark.dev/hallmark/internal/yamldoc"
 
@@ -64,6 +65,9 @@ func recognise(name string, data []byte) *file {
 	})
 	switch {
 	case err == nil:
+		for _, branch := range file.tree.Branches {
+			file.deep = file.deep || deeper(branch, maxNesting)
+		}
 		return file
 	case errors.Is(err, sops.MetadataNotFound):
 		return nil
@@ -79,6 +83,20 @@ func recognise(name string, data []byte) *file {
 	}
 	file.damaged = true
 	return file
+}
+
+// maxNesting is how deep values may stand in each other. What sops prints grows with
+// the square of it.
+const maxNesting = 64
+
+func deeper(v any, than int) bool {
+	switch v := v.(type) {
+	case sops.TreeBranch:
+		return than == 0 || slices.ContainsFunc(v, func(item sops.TreeItem) bool { return deeper(item.Value, than-1) })
+	case []any:
+		return than == 0 || slices.ContainsFunc(v, func(e any) bool { return deeper(e, than-1) })
+	}
+	return false
 }
 
 // hasMetadata looks for what sops always writes.

@@ -226,3 +226,30 @@ func TestVersion(t *testing.T) {
 		t.Errorf("Version is %s, go.mod says otherwise", Version)
 	}
 }
+
+// TestBounds: what a stranger can make of a file costs no more than an error. Empty
+// values do not enter the MAC, so a sealed file can be made deep without a key.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	id := sealtest.NewKey(t)
+	deep := func(open, shut string, n int) string { return strings.Repeat(open, n) + strings.Repeat(shut, n) }
+	object := seal(t, formatJSON, `{"a":"`+marker+`"}`, group(t, id))
+	mapping := seal(t, formatYAML, "a: "+marker+"\n", group(t, id))
+	for name, tc := range map[string]struct{ file, text, want string }{
+		"deep JSON":        {"s.json", strings.Replace(object, "{", `{"x":`+deep("[", "]", maxNesting+1)+",", 1), "stand in each other more than 64 deep"},
+		"deep YAML":        {"s.yaml", "x: " + deep("[", "]", maxNesting+1) + "\n" + mapping, "stand in each other more than 64 deep"},
+		"a long data key":  {"s.yaml", strings.Replace(mapping, "-----BEGIN AGE", strings.Repeat("x", maxSealedKey)+"-----BEGIN AGE", 1), "too long to be one"},
+		"a long recipient": {"s.yaml", strings.Replace(mapping, id.Recipient, "age1"+strings.Repeat("q", 100_000), 1), "age1qqqqq"},
+		"escapes":          {"s.yaml", strings.Replace(mapping, id.Recipient, `"age1\e[31m\nhallmark: error: forged"`, 1), "forged"},
+	} {
+		options := Options{Keys: Keys{Paths: []string{sealtest.NewKey(t).File}}}
+		if strings.HasPrefix(name, "deep") {
+			options.Keys.Paths = []string{id.File}
+		}
+		_, err := fs.ReadFile(open(map[string]string{tc.file: tc.text}, options), tc.file)
+		wantError(t, err, []string{tc.file + ": ", tc.want}, marker, "\n", "\x1b")
+		if err != nil && len(err.Error()) > 2000 {
+			t.Errorf("%s: the message has %d bytes", name, len(err.Error()))
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"filippo.io/age"
 	agearmor "filippo.io/age/armor"
@@ -61,16 +62,18 @@ func (s *service) Decrypt(_ context.Context, req *keyservice.DecryptRequest, _ .
 	var plain []byte
 	var by string
 	var err error
-	switch tried.kind {
-	case kindAge:
+	switch {
+	case len(req.Ciphertext) > maxSealedKey:
+		err, tried.reason = errKey, "its encrypted data key is too long to be one"
+	case tried.kind == kindAge:
 		plain, by, err = s.openAge(req.Ciphertext)
-	case kindPGP:
+	case tried.kind == kindPGP:
 		plain, by, err = s.openPGP(req.Ciphertext)
 	default:
 		plain, err = s.openCloud(req, &tried)
 		by = tried.key
 	}
-	if err != nil && s.ring.programs && (tried.kind == kindAge || tried.kind == kindPGP) {
+	if err != nil && s.ring.programs && tried.reason == "" && (tried.kind == kindAge || tried.kind == kindPGP) {
 		plain, err = byPrograms(s.ctx, req)
 		by = tried.key
 	}
@@ -92,8 +95,12 @@ func (s *service) allowed(kind string) []identity {
 	})
 }
 
-// maxDataKey bounds an opened data key: 32 bytes, or one more for a share of it.
-const maxDataKey = 1 << 10
+// The most that a data key has, in bytes: opened, 32 or one more for a share of it;
+// encrypted, for a PGP message to many keys. Each of those takes time.
+const (
+	maxDataKey   = 1 << 10
+	maxSealedKey = 64 << 10
+)
 
 func (s *service) openAge(encrypted []byte) (plain []byte, by string, err error) {
 	for _, id := range s.allowed(kindAge) {
@@ -116,7 +123,7 @@ func (s *service) openPGP(encrypted []byte) (plain []byte, by string, err error)
 			return nil, "", err
 		}
 		message, err := openpgp.ReadMessage(block.Body, openpgp.EntityList{id.pgp}, nil, nil)
-		if err != nil {
+		if err != nil || !message.IsEncrypted {
 			continue
 		}
 		// At its end it checks that the message is whole.
@@ -206,6 +213,12 @@ func shown(name string) string { return oneLine(name, maxName) }
 
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text[:min(len(text), 4*most)]), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "..."
 	}

@@ -197,7 +197,7 @@ func (r *reader) keyRule(item field) (k KeyRule, ok bool) {
 		}
 		if form := addressForm(value); form != "" {
 			item.faultf("%q needs a glob for the keys that may be used, which are named %s", value, form)
-			r.remedy("the address of such a key stands in the repository, and the sidecar's token is sent there: write `" + value + ": https://...` with an address that is yours")
+			item.remedy("the address of such a key stands in the repository, and the sidecar's token is sent there: write `" + value + ": https://...` with an address that is yours")
 			return k, false
 		}
 		return KeyRule{Kind: value}, true

@@ -18,14 +18,8 @@ type reader struct {
 	file   string
 	before int // lines in front of the document
 	faults diag.List
-	hint   string
-}
-
-// remedy keeps the first remedy, which is the one that is shown.
-func (r *reader) remedy(hint string) {
-	if r.hint == "" {
-		r.hint = hint
-	}
+	hint   string // the remedy of the first fault that has one
+	hintAt [2]int // its line and column
 }
 
 // A field is a value and where it stands. The zero value is a field that is not
@@ -52,6 +46,14 @@ func (f field) faultf(format string, args ...any) {
 		text = f.path + ": " + text
 	}
 	f.r.faults.Add(&diag.Error{File: f.r.file, Line: line, Col: col, Msg: text})
+}
+
+// remedy says what helps against a fault at the field.
+func (f field) remedy(hint string) {
+	line, col := f.position()
+	if at := [2]int{line, col}; f.r.hint == "" || slices.Compare(at[:], f.r.hintAt[:]) < 0 {
+		f.r.hint, f.r.hintAt = hint, at
+	}
 }
 
 // at returns the field of f that value is, with the place of node or else of f.

@@ -149,7 +149,7 @@ func (r *reader) rule(item field) (out rule, whole bool) {
 	}
 	if f, found := fields["fetchCharts"]; found && f.flag() {
 		f.faultf("got true, but hallmark fetches nothing while it renders")
-		r.remedy("vendor what a chart depends on into its charts/ folder (helm dependency update) and commit it")
+		f.remedy("vendor what a chart depends on into its charts/ folder (helm dependency update) and commit it")
 	}
 	if f, found := fields["determinism"]; found {
 		out.Determinism = f.oneOf(Enforce, Warn)

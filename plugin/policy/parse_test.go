@@ -306,6 +306,15 @@ func TestParseHints(t *testing.T) {
 	}
 }
 
+// The remedy is that of the first fault in the file that has one.
+func TestParseFirstHint(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("p", []byte(head+"  - {name: a, fetchCharts: true, decryption: {keys: [azure_kv]}}\n"))
+	if hint := diag.Hint(err); !strings.Contains(hint, "charts/ folder") {
+		t.Errorf("got the hint %q", hint)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.yaml")
