@@ -37,7 +37,7 @@ helm3: ; go -C tools/helm3 build -trimpath -ldflags '-s -w -X $(H3)/internal/ver
 helm4: ; go -C tools/helm4 build -trimpath -ldflags '-s -w -X $(H4)/internal/version.version=$(H4VERSION)' -o ../../bin/helm4 $(H4)/cmd/helm
 kustomize: ; go -C tools/kustomize build $(RELEASE) -o ../../bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
 sops: ; go -C tools/sops build $(RELEASE) -o ../../bin/sops github.com/getsops/sops/v3/cmd/sops
-e2e-tools: helm3 kustomize argocd2 argocd3 etcd kubernetes
+e2e-tools: helm3 kustomize sops argocd2 argocd3 etcd kubernetes
 argocd2: ; go -C tools/argocd2 build $(RELEASE) -o ../../bin/argocd-2.14 github.com/argoproj/argo-cd/v2/cmd
 argocd3: ; go -C tools/argocd3 build $(RELEASE) -o ../../bin/argocd-3.2 github.com/argoproj/argo-cd/v3/cmd
 etcd: ; go -C tools/etcd build $(RELEASE) -o ../../bin/etcd go.etcd.io/etcd/server/v3

@@ -38,8 +38,8 @@ type variable struct {
 }
 
 type volumeMount struct {
-	Name, MountPath string
-	ReadOnly        bool
+	Name, MountPath, SubPath string
+	ReadOnly                 bool
 }
 
 type httpProbe struct {

@@ -39,6 +39,18 @@
 //   - refused: a render error, an empty render and a chart that is not
 //     deterministic are a ComparisonError with hallmark's own first line, and
 //     nothing in the cluster is touched although pruning and self-healing are on.
+//   - sealed: a SOPS chart (secrets://, and templates that encode what is decrypted)
+//     and a SOPS overlay (a resource that is patched, and a ksops generator) are a
+//     ComparisonError that names recipients and identities while the key in the
+//     mount is another, with nothing in the cluster; with the right key, and
+//     after the next one has replaced it, each Secret holds what was encrypted.
+//     No restart, and no value in a condition or a log.
+//   - policed: decryption by the rule that matches the repository, the namespace
+//     and, from Argo CD 3 on, the project; refusals that name the rule, also of
+//     wishes for more, and of ciphertext that is for a key of another team;
+//     versions of the policy that replace each other under a
+//     running sidecar, a broken one among them.
+//   - landlocked: links out of the mounts lead a confined server nowhere.
 //   - killed: a sidecar that dies in the middle of a render and comes back.
 //   - fleet: 40 Applications that are refreshed at once.
 //   - large-repository, large-parameter: 100 MB of which 1 MB is needed, in
@@ -52,7 +64,8 @@
 //
 // TestManifests has an API server accept what ../manifests installs, and looks at
 // the pod that comes of it. TestImage builds what ../Dockerfile describes and runs
-// it in a jail beside both Argo CDs (see package jail).
+// it in a jail beside both Argo CDs (see package jail), with policy and keys as
+// the components mount them.
 //
 // What was applied is read from the annotation in which Argo CD keeps it: the
 // live object itself has defaults of the API server in it, which no renderer

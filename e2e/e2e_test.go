@@ -52,6 +52,9 @@ var scenarios = []scenario{
 	{"upgrade", upgrade},
 	{"fleet", fleet},
 	{"killed", killed},
+	{"policed", policed},
+	{"sealed", sealed},
+	{"landlocked", landlocked},
 	{"forms", forms},
 	{"native", native},
 	{"unplaced", unplaced},
@@ -66,7 +69,7 @@ var scenarios = []scenario{
 }
 
 func TestArgoCD(t *testing.T) {
-	needPrograms(t, "etcd", "kube-apiserver", "kube-controller-manager", "argocd-2.14", "argocd-3.2", "helm3", "kustomize", "hallmark")
+	needPrograms(t, "etcd", "kube-apiserver", "kube-controller-manager", "argocd-2.14", "argocd-3.2", "helm3", "kustomize", "sops", "hallmark")
 	needCommands(t, "redis-server", "git", "go", "sh")
 	dir := t.TempDir()
 	upgraded := sync.OnceValues(func() (string, error) { return buildUpgraded(dir) })

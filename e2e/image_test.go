@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -88,6 +90,24 @@ func TestImage(t *testing.T) {
 			t.Errorf("the render of the image, of %d bytes, is not that of the same binary outside, of %d bytes", len(got), len(want))
 		}
 	})
+	t.Run("it knows time zones", func(t *testing.T) {
+		zoned := t.TempDir()
+		for name, text := range map[string]string{
+			"Chart.yaml":           "apiVersion: v2\nname: zoned\nversion: 1.0.0\n",
+			"templates/start.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: start\ndata:\n  at: {{ dateInZone \"2006-01-02 15:04 MST\" (toDate \"2006-01-02\" \"2026-07-01\") \"Asia/Tokyo\" | quote }}\n",
+		} {
+			file := filepath.Join(zoned, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := runImage(t, jail.Program{
+			Root: image, Mounts: []jail.Mount{{Source: zoned, Target: "/zoned", ReadOnly: true}}, Args: []string{"/hallmark", "render", "/zoned", "--root", "/zoned"},
+		})
+		if !strings.Contains(out, "at: 2026-07-01 09:00 JST") {
+			t.Errorf("an engine without the zones takes UTC: got\n%s", out)
+		}
+	})
 	t.Run("it cannot write", func(t *testing.T) {
 		p := jail.Start(t, jail.Program{
 			Root: image, Mounts: []jail.Mount{checkout}, UID: imageUser, GID: imageUser, Stdout: new(bytes.Buffer),
@@ -106,51 +126,39 @@ func TestImage(t *testing.T) {
 }
 
 // imageInArgoCD runs the containers of ../manifests in a jail, beside a real
-// repo-server, for which they render an Application. What the manifests say of
-// the container is what the jail is made from.
+// repo-server, for which they render Applications, with a policy and keys in
+// mounts. What the manifests make of the container is what the jail is made from.
 func imageInArgoCD(t *testing.T, release argocd.Release, image string) {
-	needPrograms(t, "etcd", "kube-apiserver", "kube-controller-manager", release.Program(), "helm3", "kustomize")
+	needPrograms(t, "etcd", "kube-apiserver", "kube-controller-manager", release.Program(), "helm3", "kustomize", "sops")
 	needCommands(t, "redis-server", "git", "go")
-	a := argocd.Start(t, cluster.Start(t, *bin), release, *bin, root)
-	own(t, a.Plugins)
-	repo := argocd.NewRepository(t)
-	repo.Copy(t, root+"/examples/checkout", "checkout")
-	revision := repo.Commit(t, "the application")
-
+	e := &env{ArgoCD: argocd.Start(t, cluster.Start(t, *bin), release, *bin, root)}
+	own(t, e.Plugins)
 	for _, mode := range []string{"sidecar", "exec"} {
 		t.Run(mode, func(t *testing.T) {
-			var pod workload
-			decodeFile(t, root+"/manifests/"+mode+"/repo-server.yaml", &pod)
-			c := pod.Spec.Template.Spec.container(t, "hallmark")
-			volumes := map[string]string{"plugins": a.Plugins, "hallmark-no-token": t.TempDir()}
+			key := newKey(t)
+			repo := argocd.NewRepository(t)
+			repo.Copy(t, root+"/examples/checkout", "checkout")
+			forms := sealedForms("qN7vzkXw2HtRm9")
+			for _, form := range forms {
+				form.write(t, repo, key)
+			}
+			repo.Publish(t, "/payments/shop.git")
+			revision := repo.Commit(t, "the applications")
+
+			keys := newMount(t, keyFile(newKey(t)))
+			rules := newMount(t, map[string]string{"policy.yaml": imagePolicy(repo.URL, mode)})
+			volumes := map[string]string{
+				"plugins": e.Plugins, "hallmark-no-token": t.TempDir(), "hallmark-policy": rules.dir, "hallmark-keys": keys.dir,
+			}
 			if mode == "exec" {
-				volumes["hallmark-tmp"] = t.TempDir()
-				own(t, volumes["hallmark-tmp"])
-				volumes["hallmark-plugin"] = root + "/manifests/exec"
-				volumes["var-files"] = t.TempDir()
-				program := filepath.Join(*bin, release.Program())
-				if !static(t, program) {
-					missing(t, "%s is not static, as in Argo CD's own image: build it with CGO_ENABLED=0", program)
-				}
-				if err := copyFile(filepath.Join(volumes["var-files"], "argocd-cmp-server"), program, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				maps.Copy(volumes, execVolumes(t, release))
 			}
-			p := jail.Program{Root: image, UID: imageUser, GID: imageUser}
-			p.Args, p.Env = c.expanded(t)
-			for _, m := range c.VolumeMounts {
-				source, known := volumes[m.Name]
-				if !known {
-					t.Fatalf("the container mounts the volume %s", m.Name)
-				}
-				p.Mounts = append(p.Mounts, jail.Mount{Source: source, Target: m.MountPath, ReadOnly: m.ReadOnly})
-			}
-			process := jail.Start(t, p)
+			process := startContainer(t, release, image, mode, volumes)
 			wait.Until(t, time.Minute, "the plugin listens", func() error {
 				if err := process.Ended(); err != nil {
 					return err
 				}
-				connection, err := net.Dial("unix", filepath.Join(a.Plugins, plugin+".sock"))
+				connection, err := net.Dial("unix", filepath.Join(e.Plugins, plugin+".sock"))
 				if err != nil {
 					return err
 				}
@@ -158,8 +166,8 @@ func imageInArgoCD(t *testing.T, release argocd.Release, image string) {
 			}, process.Log)
 			confined(t, process)
 
-			a.Create(t, mode, mode, use(repo, "checkout", plugin, renderer("helm4")), argocd.AutoSync())
-			applied := a.Applied(t, a.WaitSynced(t, mode, revision))
+			e.Create(t, mode, mode, use(repo, "checkout", plugin, renderer("helm4")), argocd.AutoSync())
+			applied := e.Applied(t, e.WaitSynced(t, mode, revision))
 			if len(applied) == 0 {
 				t.Error("the Application has no objects")
 			}
@@ -168,16 +176,110 @@ func imageInArgoCD(t *testing.T, release argocd.Release, image string) {
 					t.Errorf("%s: %s is %v, want %s", o.Resource, sourceRevision, got, revision)
 				}
 			}
-			if got := slices.Sorted(maps.Keys(listFiles(t, a.Plugins))); !slices.Equal(got, []string{plugin + ".sock"}) {
+
+			e.sealedInImage(t, mode, repo, forms, revision, key, keys)
+			e.Create(t, mode+"-wish", mode, use(repo, "checkout", plugin, argocd.Parameter{Name: "determinism", String: "warn"}), argocd.AutoSync())
+			e.comparisonError(t, mode+"-wish", `"warn" is weaker than "enforce", which holds by rule "image" (/etc/hallmark/policy/policy.yaml:`)
+
+			if got := slices.Sorted(maps.Keys(listFiles(t, e.Plugins))); !slices.Equal(got, []string{plugin + ".sock"}) {
 				t.Errorf("the folder of the sockets holds %q", got)
 			}
+			for _, form := range forms {
+				holdsNone(t, "the log", process.Log(), form.word, strings.TrimSpace(key.private))
+			}
 			if mode == "exec" {
+				if got := listFiles(t, volumes["hallmark-tmp"]); len(got) > 0 {
+					t.Errorf("what was unpacked is still there: %v", got)
+				}
 				process.Kill() // argocd-cmp-server goes on after SIGTERM
-			} else if err := process.Stop(); err != nil {
+				return
+			}
+			if i := strings.Index(process.Log(), `"msg":"confined to reading its mounts"`); i < 0 {
+				missing(t, "the kernel does not confine the server: %s", process.Log())
+			} else {
+				line, _, _ := strings.Cut(process.Log()[i:], "\n")
+				t.Log(line)
+			}
+			if err := process.Stop(); err != nil {
 				t.Errorf("stopping: %v", err)
 			}
 		})
 	}
+}
+
+func imagePolicy(url, namespace string) string {
+	return `apiVersion: hallmark.dev/v1
+kind: RenderPolicy
+spec:
+  rules:
+    - name: image
+      match: {repoURL: ` + url + `, namespace: "` + namespace + `*"}
+      decryption: {keys: [age], outsideSecrets: deny}
+`
+}
+
+// sealedInImage deploys encrypted files once their key is in the mount, which it
+// is not when the container starts.
+func (e *env) sealedInImage(t *testing.T, mode string, repo *argocd.Repository, forms []sealedForm, revision string, key ageKey, keys *mount) {
+	t.Helper()
+	for _, form := range forms {
+		app := mode + "-" + form.name
+		e.Create(t, app, app, use(repo, form.name, plugin, form.parameters...), argocd.AutoSync())
+		message := e.comparisonError(t, app, form.refusedAt+": cannot be decrypted: it is encrypted for "+key.public+"; tried age1", " (/etc/hallmark/keys/age.txt)")
+		holdsNone(t, "the ComparisonError", message, form.word)
+		e.sameSecrets(t, app, nil)
+	}
+	keys.change(t, keyFile(key))
+	for _, form := range forms {
+		app := mode + "-" + form.name
+		e.Refresh(t, app, true)
+		e.WaitSynced(t, app, revision)
+		e.sameSecrets(t, app, form.want)
+	}
+}
+
+// execVolumes are the volumes that argocd-cmp-server needs.
+func execVolumes(t *testing.T, release argocd.Release) map[string]string {
+	t.Helper()
+	volumes := map[string]string{"hallmark-tmp": t.TempDir(), "hallmark-plugin": t.TempDir(), "var-files": t.TempDir()}
+	own(t, volumes["hallmark-tmp"])
+	if err := os.WriteFile(filepath.Join(volumes["hallmark-plugin"], "plugin.yaml"), readFile(t, filepath.Join(manifestsDir, "exec", "plugin.yaml")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(*bin, release.Program())
+	if !static(t, program) {
+		missing(t, "%s is not static, as in Argo CD's own image: build it with CGO_ENABLED=0", program)
+	}
+	if err := copyFile(filepath.Join(volumes["var-files"], "argocd-cmp-server"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return volumes
+}
+
+// startContainer starts what the components give for the container of hallmark.
+func startContainer(t *testing.T, release argocd.Release, image, mode string, volumes map[string]string) *jail.Process {
+	t.Helper()
+	module, err := release.ModuleDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(repoServerPod(t, kustomize(t, filepath.Join(module, "manifests/install.yaml"), []string{mode, "policy", "keys"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod struct{ Spec podSpec }
+	decode(t, data, &pod)
+	c := pod.Spec.container(t, "hallmark")
+	p := jail.Program{Root: image, UID: imageUser, GID: imageUser}
+	p.Args, p.Env = c.expanded(t)
+	for _, m := range c.VolumeMounts {
+		source, known := volumes[m.Name]
+		if !known {
+			t.Fatalf("the container mounts the volume %s", m.Name)
+		}
+		p.Mounts = append(p.Mounts, jail.Mount{Source: source, Target: m.MountPath, ReadOnly: m.ReadOnly})
+	}
+	return jail.Start(t, p)
 }
 
 // own gives a folder to the user of the image, as Kubernetes does by making

@@ -49,13 +49,21 @@ func TestManifests(t *testing.T) {
 			for _, crd := range []string{"application", "applicationset", "appproject"} {
 				api.run(t, nil, "apply", "--server-side", "-f", filepath.Join(module, "manifests/crds", crd+"-crd.yaml"))
 			}
-			for _, components := range [][]string{{"sidecar"}, {"sidecar", "metrics", "hash-key"}, {"exec"}} {
+			for _, components := range [][]string{
+				{"sidecar"}, {"sidecar", "policy"}, {"sidecar", "metrics", "hash-key", "keys", "policy"}, {"exec"}, {"exec", "policy", "keys"},
+			} {
 				t.Run(strings.Join(components, "+"), func(t *testing.T) {
 					built := kustomize(t, filepath.Join(module, "manifests/install.yaml"), components)
 					api.run(t, built, dryRun...)
-					api.checkRepoServer(t, built, slices.Contains(components, "hash-key"))
+					api.checkRepoServer(t, built, components)
 					if rule := settings(t, built)[ruleKey]; rule != shippedRule(t) {
 						t.Errorf("argocd-cm has the rule\n%s", rule)
+					}
+					if slices.Contains(components, "policy") {
+						want := map[string]string{"policy.yaml": string(readFile(t, manifestsDir+"/policy/policy.yaml"))}
+						if got := configMap(t, built, "hallmark-policy"); !maps.Equal(got, want) {
+							t.Errorf("the ConfigMap of the policy holds %q, want %q", got, want)
+						}
 					}
 				})
 			}
@@ -125,9 +133,14 @@ func kustomize(t testing.TB, install string, components []string) []byte {
 	return out
 }
 
+// optionalMounts are the components that mount something, and where.
+var optionalMounts = map[string]string{
+	"hash-key": "/etc/hallmark/hash-key", "policy": "/etc/hallmark/policy", "keys": "/etc/hallmark/keys",
+}
+
 // checkRepoServer checks what a pod of repo-server is, after the API server has
 // made it whole.
-func (k kubectl) checkRepoServer(t *testing.T, built []byte, hashKey bool) {
+func (k kubectl) checkRepoServer(t *testing.T, built []byte, components []string) {
 	pod := repoServerPod(t, built)
 	// The worst case: Argo CD's Helm chart gives the pod a token.
 	pod["spec"].(map[string]any)["automountServiceAccountToken"] = true
@@ -156,13 +169,18 @@ func (k kubectl) checkRepoServer(t *testing.T, built []byte, hashKey bool) {
 			"var-files": "/var/run/argocd", "hallmark-tmp": "/tmp", "hallmark-plugin": "/home/argocd/cmp-server/config",
 		})
 	}
-	if hashKey {
-		want["hallmark-hash-key"] = "/etc/hallmark/hash-key"
+	for _, component := range components {
+		if path, mounts := optionalMounts[component]; mounts {
+			want["hallmark-"+component] = path
+		}
 	}
 	writable := []string{"plugins", "hallmark-tmp"}
 	got := map[string]string{}
 	for _, m := range c.VolumeMounts {
 		got[m.Name] = m.MountPath
+		if m.SubPath != "" {
+			t.Errorf("the mount of %s is a subPath, which a kubelet never renews", m.Name)
+		}
 		if m.ReadOnly == slices.Contains(writable, m.Name) {
 			t.Errorf("the mount of %s: read-only is %v", m.Name, m.ReadOnly)
 		}
@@ -170,14 +188,23 @@ func (k kubectl) checkRepoServer(t *testing.T, built []byte, hashKey bool) {
 	if !maps.Equal(got, want) {
 		t.Errorf("the sidecar mounts %v, want %v", got, want)
 	}
-	args, environment := c.expanded(t)
-	key := "--hash-key="
-	if hashKey {
-		key += want["hallmark-hash-key"] + "/key"
+	// The files of a Secret are root's, and the sidecar is not.
+	for _, v := range whole.Spec.Volumes {
+		if secret, ok := v["secret"].(map[string]any); ok && got[fmt.Sprint(v["name"])] != "" && secret["defaultMode"] != float64(0o644) {
+			t.Errorf("the files of the volume %v have mode %v, want all to read them", v["name"], secret["defaultMode"])
+		}
 	}
+	args, environment := c.expanded(t)
 	if c.Command[0] == "/hallmark" {
-		if !slices.Contains(args, key) {
-			t.Errorf("the arguments are %q, want %s among them", args, key)
+		hashKey, policy := "--hash-key=", "--policy="
+		if path := want["hallmark-hash-key"]; path != "" {
+			hashKey += path + "/key"
+		}
+		if path := want["hallmark-policy"]; path != "" {
+			policy += path + "/policy.yaml"
+		}
+		if !slices.Contains(args, hashKey) || !slices.Contains(args, policy) {
+			t.Errorf("the arguments are %q, want %s and %s among them", args, hashKey, policy)
 		}
 		checkMemory(t, c, environment)
 		checkProbes(t, c, args)
@@ -266,6 +293,11 @@ func repoServerPod(t testing.TB, built []byte) map[string]any {
 // settings is the data of argocd-cm.
 func settings(t testing.TB, built []byte) map[string]string {
 	t.Helper()
+	return configMap(t, built, "argocd-cm")
+}
+
+func configMap(t testing.TB, built []byte, name string) map[string]string {
+	t.Helper()
 	for _, document := range documents(built) {
 		var d struct {
 			Kind     string
@@ -273,11 +305,11 @@ func settings(t testing.TB, built []byte) map[string]string {
 			Data     map[string]string
 		}
 		// Other kinds have a data of other types.
-		if err := yaml.Unmarshal(document, &d); err == nil && d.Kind == "ConfigMap" && d.Metadata.Name == "argocd-cm" {
+		if err := yaml.Unmarshal(document, &d); err == nil && d.Kind == "ConfigMap" && d.Metadata.Name == name {
 			return d.Data
 		}
 	}
-	t.Fatal("no ConfigMap argocd-cm was built")
+	t.Fatalf("no ConfigMap %s was built", name)
 	return nil
 }
 
@@ -305,52 +337,6 @@ func TestIgnoreDifferences(t *testing.T) {
 	}
 }
 
-// TestHelmValues keeps the values for Argo CD's chart the same as the Kustomize
-// component.
-func TestHelmValues(t *testing.T) {
-	t.Parallel()
-	type object = map[string]any
-	var values struct {
-		Hallmark   struct{ Image string }
-		RepoServer struct {
-			ExtraContainers, Volumes []object
-		}
-		Configs struct{ CM map[string]string }
-	}
-	decodeFile(t, manifestsDir+"/helm-values.yaml", &values)
-	var patch struct {
-		Spec struct {
-			Template struct {
-				Spec struct{ Containers, Volumes []object }
-			}
-		}
-	}
-	decodeFile(t, manifestsDir+"/sidecar/repo-server.yaml", &patch)
-	pod := patch.Spec.Template.Spec
-
-	if len(values.RepoServer.ExtraContainers) != 1 {
-		t.Fatalf("got %d extra containers, want one", len(values.RepoServer.ExtraContainers))
-	}
-	c := values.RepoServer.ExtraContainers[0]
-	if c["image"] != "{{ .Values.hallmark.image }}" {
-		t.Errorf("the image is %v, want the value hallmark.image", c["image"])
-	}
-	c["image"] = values.Hallmark.Image
-	if want := pod.Containers[1]; !reflect.DeepEqual(c, want) {
-		t.Errorf("the container is\n%v\nand in sidecar/\n%v", c, want)
-	}
-	if !reflect.DeepEqual(values.RepoServer.Volumes, pod.Volumes) {
-		t.Errorf("the volumes are %v, and in sidecar/ %v", values.RepoServer.Volumes, pod.Volumes)
-	}
-	if want := map[string]string{ruleKey: shippedRule(t)}; !maps.Equal(values.Configs.CM, want) {
-		t.Errorf("argocd-cm is %v, want %v", values.Configs.CM, want)
-	}
-	// The chart evaluates what is left in the container as a template.
-	if text := fmt.Sprint(c); strings.Contains(text, "{{") {
-		t.Errorf("the container has a template in it: %s", text)
-	}
-}
-
 // TestFlags asks hallmark whether it knows the flags of the manifests.
 func TestFlags(t *testing.T) {
 	t.Parallel()
@@ -366,8 +352,9 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	decodeFile(t, manifestsDir+"/exec/plugin.yaml", &exec)
+	line := func(c command) []string { return slices.Concat(c.Command, c.Args) }
 	generate, dynamic := exec.Spec.Generate, exec.Spec.Parameters.Dynamic
-	for _, line := range [][]string{args, slices.Concat(generate.Command, generate.Args), slices.Concat(dynamic.Command, dynamic.Args)} {
+	for _, line := range [][]string{args, line(generate), line(dynamic)} {
 		if len(line) < 2 || line[0] != "/hallmark" {
 			t.Errorf("%q does not run a command of the image", line)
 			continue
@@ -378,30 +365,6 @@ func TestFlags(t *testing.T) {
 		if hallmark(append(line[1:], "--no-such-flag", "--help")...) == nil {
 			t.Error("hallmark knows every flag: this test proves nothing")
 		}
-	}
-}
-
-// TestExampleApplication renders examples/checkout with the parameters of
-// application.yaml.
-func TestExampleApplication(t *testing.T) {
-	t.Parallel()
-	needPrograms(t, "hallmark")
-	var app struct {
-		Spec struct {
-			Source struct{ Plugin struct{ Parameters any } }
-		}
-	}
-	decodeFile(t, manifestsDir+"/application.yaml", &app)
-	data, err := json.Marshal(app.Spec.Source.Plugin.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "parameters.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := hallmark("render", root+"/examples/checkout", "--params", file); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // an image with nothing else in it has no time zones, and engines then silently take UTC
 
 	_ "hallmark.dev/hallmark/internal/collector" // before the packages of Kubernetes
 )

@@ -126,6 +126,7 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	if o.Log, err = f.log(env.stderr); err != nil {
 		return nil, err
 	}
+	env.policyFrom(&f.trust)
 	if o.Policy, err = policy.Watch(cmp.Or(f.trust.policy, policy.DefaultFile), f.trust.policy == "", reportPolicy(o.Log)); err != nil {
 		return nil, err
 	}

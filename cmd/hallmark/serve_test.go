@@ -48,10 +48,17 @@ func (s *served) logged() string {
 // serve starts the command with a socket in dir, and waits until it serves.
 func serve(t *testing.T, dir string, flags ...string) *served {
 	t.Helper()
+	return serveWith(t, nil, dir, flags...)
+}
+
+// serveWith is serve in another environment.
+func serveWith(t *testing.T, environ []string, dir string, flags ...string) *served {
+	t.Helper()
 	s := &served{
 		Cmd:   exec.Command("hallmark", append([]string{"serve", "--plugins-dir", dir, "--http-address", "127.0.0.1:0", "--drain-delay", "0s"}, flags...)...),
 		ended: make(chan struct{}),
 	}
+	s.Env = environ
 	stderr, err := s.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -135,10 +142,10 @@ func (s sender[T]) Send(m T) error { return s.SendMsg(m) }
 
 func senderOf[T any](stream grpc.ClientStream, _ func([]byte) T) sender[T] { return sender[T]{stream} }
 
-// generate sends the folder root with the application in app, as repo-server
-// does, and returns the manifests.
-func (s *served) generate(ctx context.Context, root, app string, entries []string) ([]string, error) {
-	stream, err := s.connection.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/plugin.ConfigManagementPluginService/GenerateManifest", grpc.WaitForReady(true))
+// call sends the folder root with the application in app, as repo-server does, and
+// returns the answer as it is on the wire.
+func (s *served) call(ctx context.Context, method, root, app string, entries []string) ([]byte, error) {
+	stream, err := s.connection.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/plugin.ConfigManagementPluginService/"+method, grpc.WaitForReady(true))
 	if err != nil {
 		return nil, err
 	}
@@ -148,13 +155,22 @@ func (s *served) generate(ctx context.Context, root, app string, entries []strin
 	if err := stream.CloseSend(); err != nil {
 		return nil, err
 	}
-	// The answer is one field: a list of strings, number 1.
 	var answer emptypb.Empty
 	if err := stream.RecvMsg(&answer); err != nil {
 		return nil, err
 	}
+	return answer.ProtoReflect().GetUnknown(), nil
+}
+
+// generate returns the manifests.
+func (s *served) generate(ctx context.Context, root, app string, entries []string) ([]string, error) {
+	data, err := s.call(ctx, "GenerateManifest", root, app, entries)
+	if err != nil {
+		return nil, err
+	}
+	// The answer is one field: a list of strings, number 1.
 	var manifests []string
-	for data := answer.ProtoReflect().GetUnknown(); len(data) > 0; {
+	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)
 		if n < 0 || number != 1 || kind != protowire.BytesType {
 			return nil, fmt.Errorf("field %d of type %d in the answer", number, kind)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,11 @@ import (
 // defaultKeys is the folder where a platform team mounts private keys.
 const defaultKeys = "/etc/hallmark/keys"
 
+// policyVariable names the policy in a sidecar's environment, for the commands that
+// argocd-cmp-server runs there. The variables of an Application have other names:
+// Argo CD puts ARGOCD_ENV_ in front of them.
+const policyVariable = "HALLMARK_POLICY"
+
 // trustFlags are what a platform team, or the caller on a laptop, decides, and no
 // Application: the policy and the keys.
 type trustFlags struct {
@@ -34,13 +40,14 @@ func (f *trustFlags) registerKeys(cmd *cobra.Command, usage string) {
 }
 
 const (
-	pluginPolicy = "default: " + policy.DefaultFile + ", where it exists"
+	pluginPolicy = "default: $" + policyVariable + ", else " + policy.DefaultFile + ", where it exists"
 	pluginKeys   = "default: " + defaultKeys + ", where it exists; beside what the variables of sops name"
 )
 
 // pluginTrust is what counts in the plugin: the mounted policy and the mounted
 // keys. No program is started for a key.
 func (env *environment) pluginTrust(f *trustFlags) (*plugin.Policy, plugin.Keys, error) {
+	env.policyFrom(f)
 	// As with keys: a relative path would be one of the repository.
 	if f.policy != "" && !filepath.IsAbs(f.policy) {
 		return nil, plugin.Keys{}, fmt.Errorf("--policy: got %q, want an absolute path", f.policy)
@@ -51,6 +58,11 @@ func (env *environment) pluginTrust(f *trustFlags) (*plugin.Policy, plugin.Keys,
 	}
 	keys, err := env.pluginKeys(f)
 	return p, keys, err
+}
+
+// policyFrom takes the policy that the environment names, where no flag does.
+func (env *environment) policyFrom(f *trustFlags) {
+	f.policy = cmp.Or(f.policy, env.getenv(policyVariable))
 }
 
 // mounted is the policy of the plugin.

@@ -1,6 +1,8 @@
 package argocd
 
 import (
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +13,7 @@ import (
 // A Repository is a git repository in a temporary folder.
 type Repository struct {
 	Dir string // the work tree
-	URL string // file://
+	URL string // file://, or http:// once it is published
 }
 
 // NewRepository makes an empty repository that goes with the test.
@@ -21,6 +23,19 @@ func NewRepository(t testing.TB) *Repository {
 	r := &Repository{Dir: dir, URL: "file://" + dir}
 	r.git(t, "init", "--quiet", "--initial-branch=main")
 	return r
+}
+
+// Publish serves the repository as a git server does, on loopback and below the
+// path, and makes that its URL: a policy matches no file:// address.
+func (r *Repository) Publish(t testing.TB, path string) {
+	t.Helper()
+	backend := &cgi.Handler{
+		Path: filepath.Join(r.git(t, "--exec-path"), "git-http-backend"), Root: path,
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(r.Dir, ".git"), "GIT_HTTP_EXPORT_ALL=1"},
+	}
+	server := httptest.NewServer(backend) // of 127.0.0.1
+	t.Cleanup(server.Close)
+	r.URL = server.URL + path
 }
 
 // Copy copies the folder from into the work tree, as the folder to.

@@ -68,7 +68,7 @@ func (a *ArgoCD) ServeExec(t testing.TB, name, config string, env ...string) *Si
 }
 
 // Restart starts the sidecar anew, after Stop or Kill, and waits until it
-// answers on its socket.
+// answers on its socket, and with its metrics where it has them.
 func (s *Sidecar) Restart(t testing.TB) {
 	t.Helper()
 	s.Process = process.Start(t, s.program)
@@ -80,7 +80,11 @@ func (s *Sidecar) Restart(t testing.TB) {
 		if err != nil {
 			return err
 		}
-		return connection.Close()
+		if err := connection.Close(); err != nil || s.metrics == "" {
+			return err
+		}
+		_, err = s.InFlight()
+		return err
 	}, s.Tail)
 }
 
@@ -90,17 +94,26 @@ func (s *Sidecar) Replace(program string) { s.program.Path = program }
 
 // InFlight is how many requests the sidecar works on, by its metrics.
 func (s *Sidecar) InFlight() (int, error) {
-	response, err := http.Get(s.metrics)
+	value, err := s.Metric("hallmark_in_flight")
 	if err != nil {
 		return 0, err
 	}
+	return strconv.Atoi(value)
+}
+
+// Metric is the value of a metric without labels.
+func (s *Sidecar) Metric(name string) (string, error) {
+	response, err := http.Get(s.metrics)
+	if err != nil {
+		return "", err
+	}
 	defer response.Body.Close()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, found := strings.CutPrefix(lines.Text(), "hallmark_in_flight "); found {
-			return strconv.Atoi(value)
+		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
+			return value, nil
 		}
 	}
-	return 0, errors.New("no metric hallmark_in_flight at " + s.metrics)
+	return "", fmt.Errorf("no metric %s at %s", name, s.metrics)
 }
 
 // PeakMemory is the largest resident memory that the process had, in bytes.
@@ -127,6 +140,10 @@ type Entry struct {
 	RenderHash, InputsHash        string
 	Objects                       int
 	Cached                        bool
+	Decrypted                     []struct {
+		Path string
+		Keys []string
+	}
 }
 
 // Entries returns the lines of the log with message msg about an Application.

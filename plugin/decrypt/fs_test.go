@@ -135,7 +135,7 @@ func TestPermit(t *testing.T) {
 		permit     *Permit
 		want, hint string
 	}{
-		"no policy":         {&Permit{}, "s.yaml: the file is encrypted with SOPS and may not be decrypted: no policy allows it", "/etc/hallmark/policy.yaml"},
+		"no policy":         {&Permit{}, "s.yaml: the file is encrypted with SOPS and may not be decrypted: no policy allows it", "--policy"},
 		"a rule":            {&Permit{By: by}, "s.yaml: the file is encrypted with SOPS and may not be decrypted: " + by + " does not allow it", "policy explain"},
 		"not with that key": {&Permit{By: by, Decrypt: true, Key: func(_, name string) bool { return name == "age1another" }}, "it is encrypted for " + id.Recipient + "; there is no key to try; not allowed: " + id.Recipient, "a key that " + by + " names"},
 	} {

@@ -34,7 +34,7 @@ func (p *Permit) check(name string) error {
 		return nil
 	}
 	msg, hint := "the file is encrypted with SOPS and may not be decrypted: no policy allows it",
-		"the platform team allows it with `decryption` in a rule of the policy (/etc/hallmark/policy.yaml)"
+		"the platform team allows it with `decryption` in a rule of its policy (--policy)"
 	if p.By != "" {
 		msg = fmt.Sprintf("the file is encrypted with SOPS and may not be decrypted: %s does not allow it", p.By)
 		hint = "the platform team allows it with `decryption` in that rule, or in a rule before it; `hallmark policy explain` shows which rule wins"
