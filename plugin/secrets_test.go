@@ -67,34 +67,45 @@ func TestDecryptEverywhere(t *testing.T) {
 		parameters []string
 		want       any
 		at         []string
+		sealed     int // how many files are encrypted
 	}{
-		"value file":             {chart(map[string]string{"app/secrets.yaml": values}), []string{"value-files[]=secrets.yaml"}, encoded, []string{"data", "password"}},
-		"value file by a glob":   {chart(map[string]string{"app/secrets/a.yaml": values}), []string{"value-files[]=secrets/*"}, encoded, []string{"data", "password"}},
-		"value file as JSON":     {chart(map[string]string{"app/secrets.json": seal("json", `{"password":"`+secretValue+`"}`)}), []string{"value-files[]=secrets.json"}, encoded, []string{"data", "password"}},
-		"value file, binary":     {chart(map[string]string{"app/secrets.enc": seal("binary", "password: "+secretValue+"\n")}), []string{"value-files[]=secrets.enc"}, encoded, []string{"data", "password"}},
-		"the chart's own values": {chart(map[string]string{"app/values.yaml": values}), nil, encoded, []string{"data", "password"}},
+		"value file":             {chart(map[string]string{"app/secrets.yaml": values}), []string{"value-files[]=secrets.yaml"}, encoded, []string{"data", "password"}, 1},
+		"value file by a glob":   {chart(map[string]string{"app/secrets/a.yaml": values}), []string{"value-files[]=secrets/*"}, encoded, []string{"data", "password"}, 1},
+		"value file as JSON":     {chart(map[string]string{"app/secrets.json": seal("json", `{"password":"`+secretValue+`"}`)}), []string{"value-files[]=secrets.json"}, encoded, []string{"data", "password"}, 1},
+		"value file, binary":     {chart(map[string]string{"app/secrets.enc": seal("binary", "password: "+secretValue+"\n")}), []string{"value-files[]=secrets.enc"}, encoded, []string{"data", "password"}, 1},
+		"the chart's own values": {chart(map[string]string{"app/values.yaml": values}), nil, encoded, []string{"data", "password"}, 1},
 		"a subchart's values": {map[string]string{
 			"app/Chart.yaml": chartYAML, "app/charts/db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.0.0\n",
 			"app/charts/db/values.yaml": values, "app/charts/db/templates/s.yaml": secretTemplate,
-		}, nil, encoded, []string{"data", "password"}},
-		"a template":     {map[string]string{"app/Chart.yaml": chartYAML, "app/templates/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}},
-		"file parameter": {chart(map[string]string{"app/p.txt": seal("binary", secretValue)}), []string{"helm-file-parameters[password]=p.txt"}, encoded, []string{"data", "password"}},
+		}, nil, encoded, []string{"data", "password"}, 1},
+		"a template":     {map[string]string{"app/Chart.yaml": chartYAML, "app/templates/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}, 1},
+		"file parameter": {chart(map[string]string{"app/p.txt": seal("binary", secretValue)}), []string{"helm-file-parameters[password]=p.txt"}, encoded, []string{"data", "password"}, 1},
 		".Files": {map[string]string{
 			"app/Chart.yaml": chartYAML, "app/files/s.yaml": values,
 			"app/templates/s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: {{ (.Files.Get \"files/s.yaml\" | fromYaml).password | b64enc }}}\n",
-		}, nil, encoded, []string{"data", "password"}},
-		"kustomize resource": {map[string]string{"app/kustomization.yaml": "resources: [s.yaml]\n", "app/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}},
+		}, nil, encoded, []string{"data", "password"}, 1},
+		"kustomize resource": {map[string]string{"app/kustomization.yaml": "resources: [s.yaml]\n", "app/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}, 1},
 		"patch that merges into it": {map[string]string{
 			"app/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: p.yaml}]\n", "app/s.yaml": seal("yaml", strings.Replace(manifest, secretValue, "old", 1)),
 			"app/p.yaml": seal("yaml", manifest),
-		}, nil, secretValue, []string{"stringData", "password"}},
-		"secretGenerator file":   {map[string]string{"app/kustomization.yaml": "secretGenerator: [{name: db, files: [password=p.txt]}]\n", "app/p.txt": seal("binary", secretValue)}, nil, encoded, []string{"data", "password"}},
-		"secretGenerator envs":   {map[string]string{"app/kustomization.yaml": "secretGenerator: [{name: db, envs: [p.env]}]\n", "app/p.env": seal("dotenv", "password="+secretValue+"\n")}, nil, encoded, []string{"data", "password"}},
-		"in a component":         {map[string]string{"app/kustomization.yaml": "components: [c]\n", "app/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [s.yaml]\n", "app/c/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}},
-		"helmCharts values file": {map[string]string{"app/kustomization.yaml": "helmCharts: [{name: web, releaseName: web, valuesFile: v.yaml}]\n", "app/v.yaml": values, "app/charts/web/Chart.yaml": chartYAML, "app/charts/web/templates/s.yaml": secretTemplate}, nil, encoded, []string{"data", "password"}},
-		"plain YAML":             {map[string]string{"app/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}},
-		"plain JSON":             {map[string]string{"app/s.json": seal("json", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},"stringData":{"password":"`+secretValue+`"}}`)}, nil, secretValue, []string{"stringData", "password"}},
-		"two documents":          {map[string]string{"app/s.yaml": seal("yaml", configMap+"---\n"+manifest)}, nil, secretValue, []string{"stringData", "password"}},
+		}, nil, secretValue, []string{"stringData", "password"}, 2},
+		"patch in a component": {map[string]string{
+			"app/kustomization.yaml": "resources: [s.yaml]\ncomponents: [c]\n", "app/s.yaml": strings.Replace(manifest, secretValue, "old", 1),
+			"app/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n", "app/c/p.yaml": seal("yaml", manifest),
+		}, nil, secretValue, []string{"stringData", "password"}, 1},
+		"file parameter by helm-secrets' name": {chart(map[string]string{"app/p.txt": seal("binary", secretValue)}), []string{"helm-file-parameters[password]=secrets://p.txt"}, encoded, []string{"data", "password"}, 1},
+		"ini file of a generator":              {map[string]string{"app/kustomization.yaml": "secretGenerator: [{name: db, files: [my.ini]}]\n", "app/my.ini": seal("ini", "[client]\npassword = x\n")}, nil, base64.StdEncoding.EncodeToString([]byte("[client]\npassword = x\n")), []string{"data", "my.ini"}, 1},
+		"configMapGenerator file and envs": {map[string]string{
+			"app/kustomization.yaml": "resources: [s.yaml]\nconfigMapGenerator: [{name: c, files: [p.txt], envs: [p.env]}]\n", "app/s.yaml": manifest,
+			"app/p.txt": seal("binary", "text"), "app/p.env": seal("dotenv", "A=b\n"),
+		}, nil, secretValue, []string{"stringData", "password"}, 2},
+		"secretGenerator file":   {map[string]string{"app/kustomization.yaml": "secretGenerator: [{name: db, files: [password=p.txt]}]\n", "app/p.txt": seal("binary", secretValue)}, nil, encoded, []string{"data", "password"}, 1},
+		"secretGenerator envs":   {map[string]string{"app/kustomization.yaml": "secretGenerator: [{name: db, envs: [p.env]}]\n", "app/p.env": seal("dotenv", "password="+secretValue+"\n")}, nil, encoded, []string{"data", "password"}, 1},
+		"in a component":         {map[string]string{"app/kustomization.yaml": "components: [c]\n", "app/c/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [s.yaml]\n", "app/c/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}, 1},
+		"helmCharts values file": {map[string]string{"app/kustomization.yaml": "helmCharts: [{name: web, releaseName: web, valuesFile: v.yaml}]\n", "app/v.yaml": values, "app/charts/web/Chart.yaml": chartYAML, "app/charts/web/templates/s.yaml": secretTemplate}, nil, encoded, []string{"data", "password"}, 1},
+		"plain YAML":             {map[string]string{"app/s.yaml": seal("yaml", manifest)}, nil, secretValue, []string{"stringData", "password"}, 1},
+		"plain JSON":             {map[string]string{"app/s.json": seal("json", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},"stringData":{"password":"`+secretValue+`"}}`)}, nil, secretValue, []string{"stringData", "password"}, 1},
+		"two documents":          {map[string]string{"app/s.yaml": seal("yaml", configMap+"---\n"+manifest)}, nil, secretValue, []string{"stringData", "password"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,8 +113,8 @@ func TestDecryptEverywhere(t *testing.T) {
 			if got := field(t, result, "Secret", tc.at...); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
-			if len(result.Decrypted) != 1 && name != "patch that merges into it" {
-				t.Errorf("%v were decrypted, want one file: each once, and none that is not read", result.Decrypted)
+			if len(result.Decrypted) != tc.sealed {
+				t.Errorf("%v were decrypted, want %d: each once, and none that is not read", result.Decrypted, tc.sealed)
 			}
 			// Neither is in the record, and what was read counts as it is stored.
 			record, err := evidence.Marshal(result.Evidence)

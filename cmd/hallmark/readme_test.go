@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"hallmark.dev/hallmark/plugin/policy"
 )
 
 // The terminal session at the top of the README is what a newcomer types first,
@@ -80,5 +82,30 @@ func TestReadmeCounts(t *testing.T) {
 	}
 	if lines := strings.Count(string(data), "\n"); lines > 150 {
 		t.Errorf("the README has %d lines, more than 150", lines)
+	}
+}
+
+// The policy in the README is one, and so is the example of the manifests.
+func TestReadmePolicy(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(data, -1) {
+		if !strings.Contains(string(block[1]), "kind: RenderPolicy") {
+			continue
+		}
+		found = true
+		if _, err := policy.Parse("README.md", block[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	if !found {
+		t.Error("the README has no policy")
+	}
+	if _, err := policy.Load("../../manifests/policy/policy.yaml"); err != nil {
+		t.Error(err)
 	}
 }
