@@ -161,8 +161,9 @@ func (l *loader) file(name string, d fs.DirEntry) error {
 		return nil
 	}
 	relative := strings.TrimPrefix(name, l.dir+"/")
-	if l.exclude != nil && l.exclude.Match(relative) || l.include != nil && !l.include.Match(relative) {
-		return nil
+	taken, err := l.takes(relative)
+	if err != nil || !taken {
+		return err
 	}
 	data, open, err := source.ReadSealed(l.fsys, name)
 	if err != nil {
@@ -199,6 +200,17 @@ func (l *loader) file(name string, d fs.DirEntry) error {
 		l.add(objs...)
 	}
 	return nil
+}
+
+// takes asks the globs. The matcher panics at some groups, such as {a.yaml*,a.yaml},
+// with which Argo CD fails too.
+func (l *loader) takes(relative string) (taken bool, err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("%s: the glob library cannot match the parameters directory-include and directory-exclude", relative)
+		}
+	}()
+	return (l.exclude == nil || !l.exclude.Match(relative)) && (l.include == nil || l.include.Match(relative)), nil
 }
 
 func (l *loader) fault(hint string, err *diag.Error) {

@@ -305,3 +305,13 @@ func TestGlobWithManyAlternatives(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// TestGlobThatPanics: the library does at this one.
+func TestGlobThatPanics(t *testing.T) {
+	t.Parallel()
+	fsys := fstest.MapFS{"a.yaml": &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")}}
+	_, _, err := Load(context.Background(), fsys, ".", Options{Include: "{a.yaml*,a.yaml}"})
+	if err == nil || !strings.Contains(err.Error(), "a.yaml: the glob library cannot match") {
+		t.Errorf("got %v", err)
+	}
+}
