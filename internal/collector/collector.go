@@ -1,7 +1,7 @@
 // Package collector tunes Go's garbage collector for a process that is short.
 //
 // A render is short, and most of what it allocates lives until its end. The
-// packages that are compiled in, Argo CD's and Kubernetes' above all, allocate 16
+// packages that are compiled in, Argo CD's and Kubernetes' above all, allocate 19
 // MB before main begins, and collecting that alone costs a third of the start of
 // the process. So nothing is collected before a process has taken some memory; then
 // Go's usual rule applies. This package says so when it is initialised, which is
@@ -21,7 +21,7 @@ import (
 
 // uncollected is how much memory a process takes before it collects anything, in
 // bytes: what the render of a large chart allocates altogether.
-const uncollected = 80 << 20
+const uncollected = 96 << 20
 
 func init() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {

@@ -49,7 +49,7 @@ func (f format) store() sops.Store {
 // mayBeEncrypted is a look at the text that hardly any other file passes: two
 // words that every version of sops writes.
 func mayBeEncrypted(data []byte) bool {
-	return bytes.Contains(data, []byte("lastmodified")) && bytes.Contains(data, []byte("sops"))
+	return bytes.Contains(data, []byte("sops")) && bytes.Contains(data, []byte("lastmodified"))
 }
 
 // recognise returns the encrypted file that data is, or nil.
