@@ -8,6 +8,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/plugin/policy"
 	"hallmark.dev/hallmark/plugin/stamp"
 )
@@ -24,6 +25,9 @@ const hintOutside = "put the value into a Secret and refer to that, or let the p
 func (s *session) outsideSecrets(out *Output, objects []object.Object) error {
 	if len(s.tree.Opened()) == 0 || s.rule.Decryption == nil || s.rule.Decryption.OutsideSecrets == policy.Allow {
 		return nil
+	}
+	if s.secrets.Full() {
+		return s.unsearched(out)
 	}
 	found := make([][]string, len(objects))
 	object.Spread(len(objects), func() func(int) {
@@ -58,6 +62,15 @@ func (s *session) outsideSecrets(out *Output, objects []object.Object) error {
 		}
 		out.Warnings = append(out.Warnings, fault.Error())
 	}
+	return nil
+}
+
+// unsearched says that the objects could not be searched.
+func (s *session) unsearched(out *Output) error {
+	if s.rule.Decryption.OutsideSecrets == policy.Deny {
+		return &redact.FullError{Msg: fmt.Sprintf("%s, and %s allows none", redact.Unsearched, s.rule)}
+	}
+	out.Warnings = append(out.Warnings, redact.Unsearched)
 	return nil
 }
 

@@ -147,7 +147,7 @@ func TestInputsHashOfCiphertext(t *testing.T) {
 		return mustRender(t, sealed(files(secrets), key).with(t, "value-files[]=secrets.yaml")).Provenance.InputsHash
 	}
 	once, again := sealtest.Seal(t, "yaml", "password: a\n", key), sealtest.Seal(t, "yaml", "password: a\n", key)
-	if hash(once) != hash(once) || hash(once) == hash(again) {
+	if hash(once) != hash(strings.Clone(once)) || hash(once) == hash(again) {
 		t.Error("the hash is not that of the ciphertext")
 	}
 }
@@ -326,6 +326,37 @@ func TestOutsideSecrets(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", setting, got, want)
 		}
 		if want != "" && (!strings.Contains(got, `ConfigMap "c": field "/data/url"`) || !strings.Contains(got, `"/data/encoded"`) || strings.Contains(got, "Secret \"db\"") || strings.Contains(got, `"/data/a"`)) {
+			t.Errorf("%q: got %q", setting, got)
+		}
+	}
+}
+
+// What cannot be searched is warned of, or refused.
+func TestOutsideSecretsOfMuch(t *testing.T) {
+	t.Parallel()
+	key := sealtest.NewKey(t)
+	files := map[string]string{
+		"app/Chart.yaml": chartYAML, "app/values.yaml": sealtest.Seal(t, "yaml", "password: "+secretValue+"\n", key),
+		"app/templates/s.yaml": secretTemplate,
+		"app/f.enc":            sealtest.Seal(t, "binary", strings.Repeat("much ", 1<<19), key),
+		"app/g.enc":            sealtest.Seal(t, "binary", strings.Repeat("more ", 1<<19), key),
+	}
+	for setting, want := range map[string]string{"warn": "warning", "deny": "error"} {
+		p, err := policy.Parse("policy.yaml", []byte("apiVersion: hallmark.dev/v1\nkind: RenderPolicy\nspec: {rules: [{name: all, decryption: {keys: [age], outsideSecrets: "+setting+"}}]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := sealed(files, key).with(t, "helm-file-parameters[f]=f.enc", "helm-file-parameters[g]=g.enc")
+		r.Policy = p
+		result, err := Render(context.Background(), r)
+		got := ""
+		switch {
+		case err != nil:
+			got = "error: " + err.Error()
+		case len(result.Warnings) > 0:
+			got = "warning: " + strings.Join(result.Warnings, "\n")
+		}
+		if !strings.HasPrefix(got, want+": decrypted values outside of Secrets were not looked for") || strings.Contains(got, "withheld") || (setting == "deny") != strings.Contains(got, `rule "all"`) {
 			t.Errorf("%q: got %q", setting, got)
 		}
 	}

@@ -188,7 +188,7 @@ func restricted(t *testing.T, pid int) bool {
 func TestServeLandlockMode(t *testing.T) {
 	t.Parallel()
 	f := confineFlags{mode: "on"}
-	err := f.confine(nil, getenv(nil), "")
+	err := f.check()
 	if !isUsage(err) || !strings.Contains(err.Error(), `got "on", want auto, require or off`) {
 		t.Errorf("got error %v", err)
 	}

@@ -21,7 +21,7 @@ const (
 	minForm = 4
 	// maxToken is the longest value that is also looked for in upper and lower case
 	// and quoted twice. Templates and messages do that to a name or a token, not
-	// to a whole file, for which it would take seconds.
+	// to a whole file. A longer one is taken in parts of this length.
 	maxToken = 4 << 10
 )
 
@@ -36,42 +36,99 @@ func anywhere(form string) bool {
 		!slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(form, word) })
 }
 
-// forms returns what engines may print for a value; the same form may be in it
-// more than once.
-func forms(value string) []string {
-	var out []string
-	trimmed, token := strings.TrimSpace(value), len(value) <= maxToken
-	for _, whole := range unique(value, trimmed, folded(value), strings.ToValidUTF8(value, replacement), string([]rune(value))) {
-		for _, cased := range cases(whole, token) {
-			out = append(out, quoted(cased, token)...)
-			out = append(out, base64Forms(cased)...)
-		}
-		if anywhere(whole) {
-			digits := hex.EncodeToString([]byte(whole))
-			list := fmt.Sprint([]byte(whole))
-			out = append(out, digits, strings.ToUpper(digits), list[1:len(list)-1])
-		}
-	}
-	for _, number := range numbers(trimmed) {
-		out = append(append(out, quoted(number, false)...), base64Forms(number)...)
-	}
-	if strings.Contains(trimmed, "\n") {
-		seen := make(map[string]bool)
-		for line := range strings.Lines(trimmed) {
-			line = strings.TrimSpace(line)
-			if len(line) < minForm || seen[line] {
-				continue
+// forms calls yield with what engines may print for a value, and for its lines. The
+// same form may come more than once.
+func forms(value string, lines bool, yield func(string)) {
+	token := len(value) <= maxToken
+	for rest := value; rest != ""; {
+		var chunk string
+		chunk, rest = cutChunk(rest)
+		trimmed := strings.TrimSpace(chunk)
+		for _, whole := range add(nil, chunk, trimmed, folded(chunk), strings.ToValidUTF8(chunk, replacement), string([]rune(chunk))) {
+			for _, cased := range cases(whole, token) {
+				each(quoted(cased, token), yield)
+				base64Forms(cased, yield)
 			}
-			seen[line] = true
-			for _, whole := range unique(line, folded(line)) {
-				out = append(out, base64Forms(whole)...)
-				for _, cased := range cases(whole, token) {
-					out = append(out, quoted(cased, token)...)
-				}
+			if anywhere(whole) {
+				digits := hex.EncodeToString([]byte(whole))
+				yield(digits)
+				yield(strings.ToUpper(digits))
+				yield(byteList(whole))
 			}
 		}
+		if lines && strings.Contains(trimmed, "\n") {
+			lineForms(trimmed, token, yield)
+		}
 	}
-	return out
+	if !token {
+		return
+	}
+	for _, number := range numbers(strings.TrimSpace(value)) {
+		each(quoted(number, false), yield)
+		base64Forms(number, yield)
+	}
+}
+
+func lineForms(text string, token bool, yield func(string)) {
+	seen := make(map[string]bool)
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if len(line) < minForm || seen[line] {
+			continue
+		}
+		seen[line] = true
+		for _, whole := range add(nil, line, folded(line)) {
+			base64Forms(whole, yield)
+			for _, cased := range cases(whole, token) {
+				each(quoted(cased, token), yield)
+			}
+		}
+	}
+}
+
+// cutChunk takes the next part of a long value. A value is a file of any size, and
+// a form of it several times as long: only those of one part are in memory at once.
+// The part that follows repeats the end of this one, so that the forms of both
+// overlap.
+func cutChunk(value string) (chunk, rest string) {
+	const overlap = 16
+	if len(value) <= maxToken {
+		return value, ""
+	}
+	end := maxToken
+	for n := 1; n < utf8.UTFMax && !utf8.RuneStart(value[end]); n++ {
+		end--
+	}
+	begin := end - overlap
+	for n := 1; n < utf8.UTFMax && !utf8.RuneStart(value[begin]); n++ {
+		begin--
+	}
+	return value[:end], value[begin:]
+}
+
+func each(list []string, yield func(string)) {
+	for _, s := range list {
+		yield(s)
+	}
+}
+
+// add appends what is not in the list, which is short.
+func add(list []string, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// byteList is s as %v prints bytes, without the brackets.
+func byteList(s string) string {
+	list := make([]byte, 0, len("255 ")*len(s))
+	for i := range len(s) {
+		list = append(strconv.AppendUint(list, uint64(s[i]), 10), ' ')
+	}
+	return strings.TrimSuffix(string(list), " ")
 }
 
 // replacement is what stands for a byte that is no UTF-8.
@@ -80,18 +137,12 @@ const replacement = string(utf8.RuneError)
 // folded is s with a single space in place of white space: a message is one line.
 func folded(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// unique drops repetitions.
-func unique(list ...string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 // cases returns s and, for a token, its other cases.
 func cases(s string, token bool) []string {
 	if !token {
 		return []string{s}
 	}
-	return []string{s, strings.ToLower(s), strings.ToUpper(s)}
+	return add([]string{s}, strings.ToLower(s), strings.ToUpper(s))
 }
 
 // quoted returns s and the ways to write it between quotes and in a URL.
@@ -100,18 +151,22 @@ func quoted(s string, token bool) []string {
 	if query == s && !strings.Contains(s, "~") {
 		return []string{s} // nothing in it that any of the others escapes
 	}
-	out := []string{
-		s, goQuoted(s), inner(strconv.QuoteToASCII(s)), jsonQuoted(s, true), jsonQuoted(s, false),
-		yamlDoubleQuoted(s), strings.ReplaceAll(s, "'", "''"), pointer.Replace(s),
-		template.HTMLEscapeString(s), template.JSEscapeString(s),
+	inGo := goQuoted(s)
+	out := add(make([]string, 0, 8), s, inGo, inner(strconv.QuoteToASCII(s)), jsonQuoted(s, true))
+	if strings.ContainsAny(s, "<>&") {
+		out = add(out, jsonQuoted(s, false))
 	}
+	out = add(out, yamlDoubleQuoted(s), strings.ReplaceAll(s, "'", "''"), pointer.Replace(s),
+		template.HTMLEscapeString(s), template.JSEscapeString(s))
 	if token {
 		for _, once := range out {
-			out = append(out, goQuoted(once))
+			if inGo != s || strings.ContainsAny(once, `"\\`) {
+				out = add(out, goQuoted(once))
+			}
 		}
 	}
 	user := url.UserPassword("", s).String()
-	return append(out, query, url.PathEscape(s), strings.TrimPrefix(user, ":"))
+	return add(out, query, url.PathEscape(s), strings.TrimPrefix(user, ":"))
 }
 
 // pointer escapes a token of a JSON pointer (RFC 6901).
@@ -142,6 +197,10 @@ var yamlEscapes = map[rune]string{
 func yamlDoubleQuoted(s string) string {
 	var b strings.Builder
 	for i, r := range s {
+		if r >= ' ' && r < 0x7f && r != '"' && r != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
 		escape, ok := yamlEscapes[r]
 		switch {
 		case ok:
@@ -161,26 +220,33 @@ func yamlDoubleQuoted(s string) string {
 	return b.String()
 }
 
-// base64Forms returns s in base64, alone and inside of a longer text.
-func base64Forms(s string) []string {
-	var out []string
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		whole := encoding.EncodeToString([]byte(s))
-		out = append(out, whole, strings.TrimRight(whole, "="))
-		if anywhere(s) {
-			out = append(out, base64Inside(encoding, s)...)
+// base64Forms calls yield with s in base64, alone and inside of a longer text.
+func base64Forms(s string, yield func(string)) {
+	whole := base64.StdEncoding.EncodeToString([]byte(s))
+	raw := strings.TrimRight(whole, "=")
+	list := []string{whole, raw}
+	if anywhere(s) {
+		// The whole begins with what the first of these is.
+		list = append(base64Inside(s), whole[max(0, len(whole)-maxPiece):], raw[max(0, len(raw)-maxPiece):])
+	}
+	for _, form := range list {
+		yield(form)
+		if strings.ContainsAny(form, "+/") {
+			yield(toURL.Replace(form))
 		}
 	}
-	return out
 }
+
+// toURL makes the URL alphabet of base64 of the standard one.
+var toURL = strings.NewReplacer("+", "-", "/", "_")
 
 // base64Inside returns what the base64 of any longer text has in it where s is
 // in the text: for each of the three places that s can begin at in a group of
 // three bytes, the characters that depend on s alone.
-func base64Inside(encoding *base64.Encoding, s string) []string {
+func base64Inside(s string) []string {
 	var out []string
 	for before := range 3 {
-		text := encoding.EncodeToString([]byte("\x00\x00"[:before] + s))
+		text := base64.StdEncoding.EncodeToString([]byte("\x00\x00"[:before] + s))
 		from := (before*8 + 5) / 6 // the first that has no bit of what is before
 		to := (before + len(s)) * 8 / 6
 		out = append(out, text[from:to])

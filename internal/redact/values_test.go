@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net/url"
 	"strconv"
 	"strings"
@@ -237,6 +238,162 @@ func TestMuchOfTheSame(t *testing.T) {
 	}
 	if got := v.Text(strings.Repeat("password-7 ", 10_000)); got != strings.Repeat("(secret) ", 10_000) {
 		t.Errorf("got %.40q", got)
+	}
+}
+
+// A text of several parts is found from end to end.
+func TestLongValue(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for n := range 3000 {
+		fmt.Fprintf(&b, "ö\"%d\x00", n*n)
+	}
+	value := b.String()
+	v := values(value)
+	for i, form := range []string{value, jsonQuoted(value), goQuoted(value), url.QueryEscape(value), hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value))} {
+		if got := v.Text("<" + form + ">"); got != "<(secret)>" && got != "<(secret)A==>" {
+			t.Errorf("form %d: got %.200q", i, got) // some bits of the last byte may be left
+		}
+	}
+}
+
+// Of many values not all forms are kept, which nobody may notice.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	v := &redact.Values{}
+	for n := range 3000 {
+		v.Add(fmt.Sprintf("postgres://app:sec'ret-%d@db.shop.svc:5432/shop?sslmode=require", n))
+		v.Add(strconv.Itoa(n % 1000))
+	}
+	for n := range 2 {
+		value := fmt.Sprintf("postgres://app:sec'ret-%d@db.shop.svc:5432/shop?sslmode=require", 2321+n)
+		for in, want := range map[string]string{
+			"got " + value + ", want":                                     "got (secret), want",
+			"got " + strings.ToUpper(url.QueryEscape(value)):              "got (secret)",
+			"got " + value[:25] + "...":                                   "got (secret)...",
+			"got " + base64.StdEncoding.EncodeToString([]byte("a"+value)): "got YX(secret)",
+			"line 12: got '321', \"99\"":                                  "line 12: got '(secret)', \"(secret)\"",
+			"postgres alone":                                              "postgres alone",
+		} {
+			if got := v.Text(in); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if !v.In("a " + value) {
+			t.Errorf("%q is not found", value)
+		}
+		v.Add(fmt.Sprint("another-", n))
+	}
+	if v.Full() {
+		t.Error("it is full")
+	}
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	const withheld = "the message is withheld: more was decrypted than can be looked for in it"
+	for name, add := range map[string]func(*redact.Values){
+		"many": func(v *redact.Values) {
+			for n := range 70_000 {
+				v.Add(fmt.Sprint("value", n))
+			}
+		},
+		"much":   func(v *redact.Values) { v.Add(strings.Repeat("0123456789", 500_000)) },
+		"looked": func(v *redact.Values) { v.Search(strings.Repeat("0123456789", 500_000), 1) },
+		"forms": func(v *redact.Values) {
+			random := rand.NewChaCha8([32]byte{})
+			for range 100 {
+				text := make([]byte, 20_000)
+				_, _ = random.Read(text) // it does not fail
+				v.Add(string(text))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := values("hunter2hunter2")
+			add(v)
+			hinted := diag.WithHint(fmt.Errorf("other: %w", fs.ErrNotExist), "try hunter2")
+			got := v.Error(hinted)
+			if got.Error() != withheld || strings.Contains(diag.Hint(got), "hunter2") || !errors.Is(got, fs.ErrNotExist) {
+				t.Errorf("got %v and hint %q", got, diag.Hint(got))
+			}
+			if again := v.Error(got); again != got { //nolint:errorlint // this very error is meant
+				t.Errorf("a second pass changed it to %v", again)
+			}
+			if got := v.Text("a"); got != withheld || !v.Full() {
+				t.Errorf("got %q, full is %t", got, v.Full())
+			}
+			if got := v.Text(""); got != "" {
+				t.Errorf("got %q for nothing", got)
+			}
+			if got := v.Text(redact.Unsearched); got != redact.Unsearched {
+				t.Errorf("got %q", got)
+			}
+			if got := v.Error(fmt.Errorf("hunter2: %w", &redact.FullError{Msg: "not searched"})); got.Error() != "not searched" {
+				t.Errorf("got %v", got)
+			}
+			if v.Add("x"); v.Search("x: y", 1) || v.In("hunter2hunter2") {
+				t.Error("it goes on")
+			}
+		})
+	}
+	if (&redact.Values{}).Full() || (*redact.Values)(nil).Full() {
+		t.Error("what knows nothing is full")
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	v := &redact.Values{}
+	for i, want := range []bool{true, false, true, false} {
+		if got := v.Search("a: b", 1+i/2); got != want {
+			t.Errorf("%d: got %t, want %t", i, got, want)
+		}
+	}
+}
+
+func TestAddWhole(t *testing.T) {
+	t.Parallel()
+	v := &redact.Values{}
+	v.AddWhole("kind: Secret\na: hunter2")
+	if got := v.Text("kind: Secret, kind: Secret\na: hunter2"); got != "kind: Secret, (secret)" {
+		t.Errorf("got %q", got)
+	}
+	v.Add("kind: Secret\na: hunter2")
+	if got := v.Text("kind: Secret"); got != "(secret)" {
+		t.Errorf("got %q, want what was added last to count", got)
+	}
+}
+
+// Nobody reads a message of that length, and the place where it is cut is no way out.
+func TestVeryLongText(t *testing.T) {
+	t.Parallel()
+	text := "get: " + strings.Repeat("hunter2 is here ", 100_000)
+	if got := values("hunter2 is here").Text(text); len(got) > 256<<10 || !strings.HasSuffix(got, "(secret)...") {
+		t.Errorf("got %d bytes that end in %q", len(got), got[len(got)-40:])
+	}
+	if got := values().Text(text); got != text {
+		t.Error("what knows nothing cuts the text")
+	}
+}
+
+// A search that compares more than a form at each place would not end.
+func TestInMuch(t *testing.T) {
+	t.Parallel()
+	v := &redact.Values{}
+	for n := range 16_000 {
+		v.Add(fmt.Sprintf("%08d-%08d", n, n))
+	}
+	var text strings.Builder
+	for n := range 400_000 {
+		fmt.Fprintf(&text, "%08d+", n%16_000)
+	}
+	if v.In(text.String()) {
+		t.Error("the text holds no value")
+	}
+	if !v.In(text.String() + "00000007-00000007") {
+		t.Error("the text holds a value")
 	}
 }
 

@@ -28,7 +28,7 @@ func BenchmarkFiles(b *testing.B) {
 		var text strings.Builder
 		fmt.Fprintf(&text, "apiVersion: v1\nkind: Secret\nmetadata:\n    name: s%d\nstringData:\n", n)
 		for i := 0; text.Len() < 4<<10; i++ {
-			fmt.Fprintf(&text, "    url%d: postgres://app:secret-%d@db.shop.svc:5432/shop?sslmode=require\n", i, i)
+			fmt.Fprintf(&text, "    url%d: postgres://app:secret-%d-%d@db.shop.svc:5432/shop?sslmode=require\n", i, n, i)
 		}
 		files[fmt.Sprintf("s%02d.yaml", n)] = sealtest.Seal(b, "yaml", text.String(), key)
 	}

@@ -73,7 +73,7 @@ func (f *file) open(service *service, secrets *redact.Values) ([]byte, error) {
 	if err != nil {
 		return nil, f.keyError(service)
 	}
-	cipher := &recorder{Cipher: aes.NewCipher(), secrets: secrets}
+	cipher := &recorder{Cipher: aes.NewCipher(), secrets: secrets, objects: objectsOf(f.tree.Branches)}
 	mac, err := f.tree.Decrypt(key, cipher)
 	if err != nil {
 		return nil, diag.WithHint(f.fault(cipher.fault()), hintDamaged)
@@ -119,6 +119,7 @@ func (c *caused) Unwrap() []error { return append(c.causes, c.error) }
 type recorder struct {
 	sops.Cipher
 	secrets *redact.Values
+	objects objects
 	at      string // the path of the last value that failed
 	open    bool   // whether that value was not even encrypted
 }
@@ -129,7 +130,9 @@ func (r *recorder) Decrypt(ciphertext string, key []byte, path string) (any, err
 		r.at, r.open = strings.ReplaceAll(strings.TrimSuffix(path, ":"), ":", "."), !strings.HasPrefix(ciphertext, "ENC[")
 		return nil, errValue
 	}
-	remember(r.secrets, value)
+	if !r.objects.identity(path, value) {
+		remember(r.secrets, value)
+	}
 	return value, nil
 }
 

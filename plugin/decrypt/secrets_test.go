@@ -2,10 +2,14 @@ package decrypt
 
 import (
 	"encoding/base64"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
 	"hallmark.dev/hallmark/internal/redact"
+	"hallmark.dev/hallmark/internal/sealtest"
+	"hallmark.dev/hallmark/plugin/source"
 )
 
 // A value is known with what an engine or a template can take out of it.
@@ -62,5 +66,107 @@ func TestRememberEnds(t *testing.T) {
 	remember(&secrets, text)
 	if got := secrets.Text(text[:100] + "..."); !strings.HasPrefix(got, "(secret)") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// What is made to take long: with a search that begins anew at each quote, with
+// aliases that are followed or with one that has no end this test would not end.
+func TestRememberMuch(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"escaped quotes":        "x:" + strings.Repeat(`\"`, 1_000_000),
+		"quotes with no text":   "x:\"" + strings.Repeat(`\q\"`, 500_000) + "\"",
+		"other quotes":          "x:" + strings.Repeat("'`", 1_000_000),
+		"addresses":             strings.Repeat("a:b@", 250_000),
+		"no address":            strings.Repeat("a:b=", 250_000),
+		"nested":                "a: " + strings.Repeat("[", 60_000),
+		"nested, and ends":      "a: " + strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000),
+		"base64 in base64 in -": base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a: b\n", 100_000))))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var secrets redact.Values
+			remember(&secrets, text)
+			remember(&secrets, text)
+			if got := secrets.Text("<" + text[:40] + "...>"); strings.Contains(got, text[:40]) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	t.Run("aliases", func(t *testing.T) {
+		t.Parallel()
+		var secrets redact.Values
+		for n := range 3000 {
+			bomb := fmt.Sprintf("password: zw9kqx-%d\na: &a [x,x,x,x,x,x,x,x,x]\n", n)
+			for c := 'b'; c < 'k'; c++ {
+				bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+			}
+			remember(&secrets, bomb)
+		}
+		if got := secrets.Text("got zw9kqx-77"); got != "got (secret)" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// What identifies an object is no secret, if it is nothing else.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	const secret = `apiVersion: v1
+kind: Secret
+type: kubernetes.io/tls
+metadata:
+  name: shop-db
+  generateName: shop-generated
+  namespace: shop-prod
+  labels:
+    app: webshop
+    team: payments
+  annotations:
+    note: annotated
+stringData:
+  user: payments
+  password: zw9kqx
+  kind: hidden-kind
+`
+	item := "  - " + strings.ReplaceAll(strings.TrimSpace(secret), "\n", "\n    ") + "\n"
+	public := []string{"v1", "Secret", "kubernetes.io/tls", "shop-db", "shop-generated", "shop-prod", "webshop", "metadata:", "name: shop-db"}
+	secrets := []string{"zw9kqx", "payments", "annotated", "hidden-kind"}
+	for name, tt := range map[string]struct {
+		format, text string
+		public, not  []string
+	}{
+		"a Secret":             {"yaml", secret, public, secrets},
+		"JSON":                 {"json", `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "shop-db"}, "data": {"a": "zw9kqx"}}`, []string{"Secret", "shop-db"}, []string{"zw9kqx"}},
+		"two":                  {"yaml", secret + "---\n" + strings.ReplaceAll(secret, "shop-db", "other-db"), append([]string{"other-db"}, public...), secrets},
+		"a List":               {"yaml", "apiVersion: v1\nkind: List\nitems:\n" + item, append([]string{"List"}, public...), secrets},
+		"binary":               {"binary", secret, public, secrets},
+		"binary, a List":       {"binary", "apiVersion: v1\nkind: List\nitems:\n" + item, append([]string{"List"}, public...), secrets},
+		"in a value":           {"yaml", "manifest: |\n  " + strings.ReplaceAll(secret, "\n", "\n  "), public, secrets},
+		"no object":            {"yaml", "kind: hidden-kind\nmetadata: {name: shop-db}\n", nil, []string{"hidden-kind", "shop-db"}},
+		"not all are objects":  {"yaml", secret + "---\nkind: other-kind\n", nil, append([]string{"shop-db", "other-kind"}, secrets...)},
+		"items, not of a List": {"yaml", "apiVersion: v1\nkind: Shop\nitems:\n  - metadata:\n      name: hidden-name\n", []string{"Shop"}, []string{"hidden-name"}},
+		"items in a document":  {"binary", "apiVersion: v1\nkind: Shop\nitems:\n  - metadata:\n      name: hidden-name\n", []string{"Shop"}, []string{"hidden-name"}},
+		"secret in one of two": {"binary", secret + "---\na: shop-db\n", []string{"webshop"}, []string{"shop-db", "zw9kqx"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			key := sealtest.NewKey(t)
+			var known redact.Values
+			fsys := New(source.Memory(map[string]string{"a.enc": sealtest.Seal(t, tt.format, tt.text, key)}).View(), Options{Keys: Keys{Paths: []string{key.File}}, Secrets: &known})
+			if _, err := fs.ReadFile(fsys, "a.enc"); err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range tt.public {
+				if got := known.Text("got " + word); got != "got "+word {
+					t.Errorf("%q is taken for a secret", word)
+				}
+			}
+			for _, word := range tt.not {
+				if got := known.Text("got " + word); got != "got (secret)" {
+					t.Errorf("%q is no secret", word)
+				}
+			}
+		})
 	}
 }
