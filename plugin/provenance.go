@@ -2,6 +2,8 @@ package plugin
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/internal/object"
@@ -68,11 +70,12 @@ func (s *session) stamp(files []source.File, out *Output, objects []object.Objec
 		Objects: stamped.Objects, RenderHash: stamped.RenderHash, ObjectHashes: stamped.ObjectHashes,
 		Provenance: provenance, Decrypted: s.tree.Opened(),
 	}
-	for _, warning := range out.Warnings {
-		result.Warnings = append(result.Warnings, s.secrets.Text(warning))
-	}
+	warnings := slices.Clone(out.Warnings)
 	for _, u := range out.Unstable {
-		result.Warnings = append(result.Warnings, s.secrets.Text(u.message()))
+		warnings = append(warnings, u.message())
+	}
+	if len(warnings) > 0 { // in one go, since a search costs as much as a long text
+		result.Warnings = strings.Split(s.secrets.Text(strings.Join(warnings, "\n")), "\n")
 	}
 	result.Evidence = r.record(in, out, given, files, result)
 	return result, nil

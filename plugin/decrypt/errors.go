@@ -41,28 +41,28 @@ func (f *file) keyError(s *service) error {
 	if len(s.ring.problems) > 0 {
 		msg += "; not usable: " + list(s.ring.problems, "and")
 	}
-	cause, hint := s.remedy(len(tried), passed)
+	hint, cause := s.remedy(len(tried), passed)
 	return diag.WithHint(f.fault(msg, cause), hint)
 }
 
 // remedy is what fits best, with the error that says whose matter it is.
-func (s *service) remedy(tried int, passed []string) (cause error, hint string) {
+func (s *service) remedy(tried int, passed []string) (hint string, cause error) {
 	kinds := map[string]bool{}
 	for _, a := range s.failed {
 		if a.forbidden != "" {
-			return ErrForbidden, fmt.Sprintf("%s would have to allow it, under decryption.keys or decryption.roles; `hallmark policy explain` shows what it allows", s.permit.By)
+			return fmt.Sprintf("%s would have to allow it, under decryption.keys or decryption.roles; `hallmark policy explain` shows what it allows", s.permit.By), ErrForbidden
 		}
 		kinds[a.kind] = true
 	}
 	switch {
 	case !kinds[kindAge] && !kinds[kindPGP] && len(kinds) > 0:
-		return ErrKey, "the key service has to let hallmark decrypt with that key: see what it says, its address, and the credentials that the process has"
+		return "the key service has to let hallmark decrypt with that key: see what it says, its address, and the credentials that the process has", ErrKey
 	case len(passed) > 0:
-		return ErrForbidden, fmt.Sprintf("give hallmark the private key of one of them, or encrypt the file for a key that %s names, with `sops updatekeys`; the rule could name another under decryption.keys", s.permit.By)
+		return fmt.Sprintf("give hallmark the private key of one of them, or encrypt the file for a key that %s names, with `sops updatekeys`; the rule could name another under decryption.keys", s.permit.By), ErrForbidden
 	case tried == 0:
-		return ErrKey, "give hallmark a private key: --keys with a file or folder, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it"
+		return "give hallmark a private key: --keys with a file or folder, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it", ErrKey
 	}
-	return ErrKey, "give hallmark the private key of one of them (--keys, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it), or encrypt the file for a key that it has, with `sops updatekeys`"
+	return "give hallmark the private key of one of them (--keys, or SOPS_AGE_KEY_FILE; in the plugin the platform team mounts it), or encrypt the file for a key that it has, with `sops updatekeys`", ErrKey
 }
 
 // wants words the keys of the metadata, with what became of each.

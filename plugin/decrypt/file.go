@@ -127,7 +127,7 @@ type recorder struct {
 func (r *recorder) Decrypt(ciphertext string, key []byte, path string) (any, error) {
 	value, err := r.Cipher.Decrypt(ciphertext, key, path)
 	if err != nil {
-		r.at, r.open = strings.ReplaceAll(strings.TrimSuffix(path, ":"), ":", "."), !strings.HasPrefix(ciphertext, "ENC[")
+		r.at, r.open = shown(strings.ReplaceAll(strings.TrimSuffix(path, ":"), ":", ".")), !strings.HasPrefix(ciphertext, "ENC[")
 		return nil, errValue
 	}
 	if !r.objects.identity(path, value) {
@@ -143,9 +143,9 @@ func (r *recorder) fault() string {
 	case r.at == "":
 		return "a value that should be encrypted is not"
 	case r.open:
-		return "the value of \"" + r.at + "\" should be encrypted and is not"
+		return fmt.Sprintf("the value of %q should be encrypted and is not", r.at)
 	}
-	return "the value of \"" + r.at + "\" cannot be decrypted: it was changed or moved after it was encrypted"
+	return fmt.Sprintf("the value of %q cannot be decrypted: it was changed or moved after it was encrypted", r.at)
 }
 
 // ErrPanic is inside the error of a file on which sops panicked.

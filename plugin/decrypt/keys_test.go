@@ -92,7 +92,7 @@ func TestSources(t *testing.T) {
 		wants sops.KeyGroup
 		keys  func(t *testing.T, dir string) Keys
 	}{
-		"a file": {forAge, func(t *testing.T, _ string) Keys { return Keys{Paths: []string{id.File}} }},
+		"a file": {forAge, func(*testing.T, string) Keys { return Keys{Paths: []string{id.File}} }},
 		"a file with several": {forAge, func(t *testing.T, _ string) Keys {
 			return Keys{Paths: []string{several(t, sealtest.NewKey(t), id, sealtest.NewKey(t))}}
 		}},
@@ -116,7 +116,7 @@ func TestSources(t *testing.T) {
 		"SOPS_AGE_KEY": {forAge, func(t *testing.T, _ string) Keys {
 			return Keys{Getenv: env("SOPS_AGE_KEY", sealtest.NewKey(t).Identity+" "+id.Identity)}
 		}},
-		"SOPS_AGE_KEY_FILE": {forAge, func(t *testing.T, _ string) Keys { return Keys{Getenv: env("SOPS_AGE_KEY_FILE", id.File)} }},
+		"SOPS_AGE_KEY_FILE": {forAge, func(*testing.T, string) Keys { return Keys{Getenv: env("SOPS_AGE_KEY_FILE", id.File)} }},
 		"the home's key file": {forAge, func(t *testing.T, dir string) Keys {
 			write(t, dir, ".config/sops/age/keys.txt", []byte(id.Identity))
 			return Keys{Home: dir}

@@ -271,7 +271,7 @@ func TestManyKeys(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "started")
 	gpg := write(t, t.TempDir(), "gpg", []byte("#!/bin/sh\necho \"$@\" >> "+log+"\nexec base64 -d\n"))
-	if err := os.Chmod(gpg, 0o700); err != nil {
+	if err := os.Chmod(gpg, 0o700); err != nil { //nolint:gosec // it is a program
 		t.Fatal(err)
 	}
 	t.Setenv("SOPS_GPG_EXEC", gpg)
