@@ -24,7 +24,7 @@ build e2e bench-argocd tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd
 .PHONY: build test race lint bench bench-argocd e2e goldens fuzz tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes ci
 
 build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
-test: ; go test $(TESTFLAGS) ./...
+test: ; go test -timeout 30m $(TESTFLAGS) ./...
 race: ; $(MAKE) test TESTFLAGS=-race
 lint: ; $(LINT) run && cd e2e && $(LINT) run
 bench: tools build ; go test ./internal/bench ./plugin/decrypt -run '^$$' -bench . -benchtime 1x -timeout 30m -p 1
