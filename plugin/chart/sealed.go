@@ -24,6 +24,7 @@ import (
 // the chart (its metadata, values, templates, CRDs and dependencies) is decrypted
 // when it is loaded, and other files, which only a template can reach, through
 // .Files, stay sealed until a render that may read them.
+// A render does not have those that stay sealed, as if .helmignore named them.
 //
 // Helm hands all of them to the templates at once, and what becomes of one cannot
 // be seen in the output: a hash, a comparison or a default hides it. So it is seen
@@ -71,6 +72,7 @@ func (c *Chart) renderSealed(ctx context.Context, engine Engine, o Options) (*Ou
 	if err := opened.unseal(o); err != nil {
 		return nil, err
 	}
+	opened.files = slices.DeleteFunc(opened.files, func(f file) bool { return f.sealed })
 	return opened.render(ctx, engine, o)
 }
 
@@ -81,10 +83,18 @@ const hintSealed = "; a file that no template is to read is left out with .helmi
 func (c *Chart) unseal(o Options) error {
 	var reads fileReads
 	for _, f := range c.files {
-		if isArchive(f.name) {
+		switch {
+		case isArchive(f.name):
 			reads.computed = true // it is not looked into
-		} else if !f.sealed {
+		case !isExtra(f.name):
 			reads.add(f.data)
+		}
+	}
+	if reads.tpl { // then anything may be a template
+		for _, f := range c.files {
+			if isExtra(f.name) && !f.sealed {
+				reads.add(f.data)
+			}
 		}
 	}
 	for _, d := range o.Values {
@@ -128,9 +138,12 @@ type fileReads struct {
 	names    map[string]bool
 	globs    []glob.Glob
 	computed bool // which file is read cannot be told
+	tpl      bool // text is executed
 }
 
 var (
+	// action is a piece of a template that is executed, and not a comment.
+	action = regexp.MustCompile(`(?s)\{\{-?\s*(?:/\*.*?\*/\s*-?\}\}|.*?\}\})`)
 	// filesUse is any use of .Files, also by its name in quotes.
 	filesUse = regexp.MustCompile("[.\"`]Files\\b")
 	// namedUse is one that names what it reads.
@@ -138,6 +151,15 @@ var (
 )
 
 func (r *fileReads) add(text []byte) {
+	for _, a := range action.FindAll(text, -1) {
+		if !bytes.HasPrefix(bytes.TrimLeft(a, "{- \t\r\n"), []byte("/*")) {
+			r.addAction(a)
+		}
+	}
+}
+
+func (r *fileReads) addAction(text []byte) {
+	r.tpl = r.tpl || bytes.Contains(text, []byte("tpl"))
 	if !bytes.Contains(text, []byte("Files")) {
 		return
 	}
@@ -158,10 +180,13 @@ func (r *fileReads) add(text []byte) {
 			r.names[name] = true
 			continue
 		}
-		// As Helm compiles it; one that does not compile matches nothing.
-		if g, err := glob.Compile(name, '/'); err == nil {
-			r.globs = append(r.globs, g)
+		// As Helm compiles it. One that does not compile matches every file there.
+		g, err := glob.Compile(name, '/')
+		if err != nil {
+			r.computed = true
+			continue
 		}
+		r.globs = append(r.globs, g)
 	}
 }
 
@@ -170,7 +195,17 @@ func (r *fileReads) add(text []byte) {
 // chart.
 func (r *fileReads) may(rel string) bool {
 	rel = inItsChart(rel)
-	return r.computed || r.names[rel] || slices.ContainsFunc(r.globs, func(g glob.Glob) bool { return g.Match(rel) })
+	return r.computed || r.names[rel] || slices.ContainsFunc(r.globs, func(g glob.Glob) bool { return matches(g, rel) })
+}
+
+// matches is g.Match, which panics at some groups: then the file may be meant.
+func matches(g glob.Glob, name string) (match bool) {
+	defer func() {
+		if recover() != nil {
+			match = true
+		}
+	}()
+	return g.Match(name)
 }
 
 // inItsChart is the name of a file in the dependency that it belongs to.

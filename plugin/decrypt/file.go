@@ -21,9 +21,8 @@ type file struct {
 	name   string
 	format format
 	tree   sops.Tree
-	// damaged says that the metadata cannot be read, deep that values stand too deep
-	// in each other.
-	damaged, deep bool
+	// refused says why the file is not decrypted, whatever the keys.
+	refused error
 
 	once  sync.Once
 	plain []byte
@@ -40,11 +39,8 @@ func (f *file) decrypt(o *Options, keys func() *ring) (plain []byte, opened []st
 	if err := o.Permit.check(f.name); err != nil {
 		return nil, nil, err
 	}
-	if f.damaged {
-		return nil, nil, diag.WithHint(f.fault("the sops metadata cannot be read"), hintDamaged)
-	}
-	if f.deep {
-		return nil, nil, f.fault(fmt.Sprintf("values stand in each other more than %d deep", maxNesting))
+	if f.refused != nil {
+		return nil, nil, f.refused
 	}
 	if n := f.tree.Metadata.MasterKeyCount(); n > maxKeys {
 		return nil, nil, f.fault(fmt.Sprintf("the sops metadata names %d keys, more than %d", n, maxKeys))

@@ -5,9 +5,9 @@ import (
 	encoding "encoding/json"
 	"errors"
 	"path"
-	"slices"
+	"regexp"
 
-	"hallmark.dev/hallmark/internal/yamldoc"
+	"hallmark.dev/hallmark/internal/diag"
 
 	"github.com/getsops/sops/v3"
 	"github.com/getsops/sops/v3/config"
@@ -52,22 +52,35 @@ func mayBeEncrypted(data []byte) bool {
 	return bytes.Contains(data, []byte("sops")) && bytes.Contains(data, []byte("lastmodified"))
 }
 
-// recognise returns the encrypted file that data is, or nil.
-func recognise(name string, data []byte) *file {
+// lookAt returns the encrypted file that data looks like, or nil, without parsing
+// it.
+func lookAt(name string, data []byte) *file {
 	f, found := formatOf(name, data)
 	if !found {
 		return nil
 	}
-	file := &file{name: name, format: f}
+	return &file{name: name, format: f}
+}
+
+// recognise returns the encrypted file that data is, or nil.
+func recognise(name string, data []byte) *file {
+	file := lookAt(name, data)
+	if file == nil {
+		return nil
+	}
+	switch file.refused = tooMuch(file.format, name, data); {
+	case errors.Is(file.refused, errNotEncrypted):
+		return nil
+	case file.refused != nil:
+		return file
+	}
 	err := guarded(func() (err error) {
-		file.tree, err = f.store().LoadEncryptedFile(data)
+		file.tree, err = file.format.store().LoadEncryptedFile(data)
 		return err
 	})
 	switch {
 	case err == nil:
-		for _, branch := range file.tree.Branches {
-			file.deep = file.deep || deeper(branch, maxNesting)
-		}
+		file.refused = tooDeep(name, file.tree.Branches)
 		return file
 	case errors.Is(err, sops.MetadataNotFound):
 		return nil
@@ -76,27 +89,13 @@ func recognise(name string, data []byte) *file {
 	// cannot; or it has settings of its own under that name.
 	var branches sops.TreeBranches
 	if guarded(func() (err error) {
-		branches, err = f.store().LoadPlainFile(data)
+		branches, err = file.format.store().LoadPlainFile(data)
 		return err
 	}) != nil || !hasMetadata(branches) {
 		return nil
 	}
-	file.damaged = true
+	file.refused = diag.WithHint(&diag.Error{File: name, Msg: "the sops metadata cannot be read"}, hintDamaged)
 	return file
-}
-
-// maxNesting is how deep values may stand in each other. What sops prints grows with
-// the square of it.
-const maxNesting = 64
-
-func deeper(v any, than int) bool {
-	switch v := v.(type) {
-	case sops.TreeBranch:
-		return than == 0 || slices.ContainsFunc(v, func(item sops.TreeItem) bool { return deeper(item.Value, than-1) })
-	case []any:
-		return than == 0 || slices.ContainsFunc(v, func(e any) bool { return deeper(e, than-1) })
-	}
-	return false
 }
 
 // hasMetadata looks for what sops always writes.
@@ -130,9 +129,7 @@ func formatOf(name string, data []byte) (format, bool) {
 	case len(text) == 0:
 		return "", false
 	case text[0] == '{' && !isYAML:
-		// Valid bounds how deep values stand in each other; the reader of sops
-		// does not.
-		if !encoding.Valid(text) {
+		if !metadataField.Match(text) {
 			return "", false
 		}
 		if ext != ".json" && isEnvelope(text) {
@@ -140,12 +137,11 @@ func formatOf(name string, data []byte) (format, bool) {
 		}
 		return formatJSON, true
 	case text[0] == '{', hasLine(text, "sops:"), hasLine(text, `"sops":`), hasLine(text, "'sops':"):
-		// What aliases expand to is bounded here; in the reader of sops it is not.
-		return formatYAML, yamldoc.CheckAliases(name, data) == nil
+		return formatYAML, metadataField.Match(text)
 	case hasLine(text, "sops_lastmodified="):
-		return formatDotenv, !hasLongLine(text)
+		return formatDotenv, hasLine(text, "sops_mac=") || hasLine(text, "sops_version=")
 	case hasLine(text, "[sops]"):
-		return formatINI, !hasLongLine(text)
+		return formatINI, true
 	}
 	return "", false
 }
@@ -164,16 +160,5 @@ func hasLine(text []byte, start string) bool {
 	return bytes.HasPrefix(text, []byte(start)) || bytes.Contains(text, []byte("\n"+start))
 }
 
-// maxMetadataLine bounds a line of metadata in dotenv and ini, where the name of
-// a key is a path that sops follows by recursion. The longest line that sops
-// writes is an encrypted data key.
-const maxMetadataLine = 64 << 10
-
-func hasLongLine(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		if len(line) > maxMetadataLine && (bytes.HasPrefix(line, []byte("sops_")) || bytes.Contains(line, []byte("__map_")) || bytes.Contains(line, []byte("__list_"))) {
-			return true
-		}
-	}
-	return false
-}
+// metadataField is a field that sops always writes in its metadata.
+var metadataField = regexp.MustCompile(`["']?lastmodified["']?\s*:`)

@@ -3,6 +3,7 @@ package decrypt
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -235,19 +236,34 @@ func TestBounds(t *testing.T) {
 	deep := func(open, shut string, n int) string { return strings.Repeat(open, n) + strings.Repeat(shut, n) }
 	object := seal(t, formatJSON, `{"a":"`+marker+`"}`, group(t, id))
 	mapping := seal(t, formatYAML, "a: "+marker+"\n", group(t, id))
+	settings, variables := seal(t, formatINI, "[a]\na = "+marker+"\n", group(t, id)), seal(t, formatDotenv, "a="+marker+"\n", group(t, id))
+	numbered := func(format string, n int) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, format, i)
+		}
+		return text.String()
+	}
 	for name, tc := range map[string]struct{ file, text, want string }{
-		"deep JSON":        {"s.json", strings.Replace(object, "{", `{"x":`+deep("[", "]", maxNesting+1)+",", 1), "stand in each other more than 64 deep"},
-		"deep YAML":        {"s.yaml", "x: " + deep("[", "]", maxNesting+1) + "\n" + mapping, "stand in each other more than 64 deep"},
-		"a long data key":  {"s.yaml", strings.Replace(mapping, "-----BEGIN AGE", strings.Repeat("x", maxSealedKey)+"-----BEGIN AGE", 1), "too long to be one"},
-		"a long recipient": {"s.yaml", strings.Replace(mapping, id.Recipient, "age1"+strings.Repeat("q", 100_000), 1), "age1qqqqq"},
-		"escapes":          {"s.yaml", strings.Replace(mapping, id.Recipient, `"age1\e[31m\nhallmark: error: forged"`, 1), "forged"},
+		"many keys twice":    {"s.yaml", "x_unencrypted:\n" + strings.Repeat("  a: 1\n", 30_000) + mapping, "a key is in one mapping twice"},
+		"many keys":          {"s.yaml", "x_unencrypted:\n" + numbered("  k%d: 1\n", 10_001) + mapping, "more than 10000 keys"},
+		"many lines of ini":  {"s.ini", "[x]\n" + numbered("k%d = 1\n", maxLines) + settings, "more than 10000 lines"},
+		"a long text of ini": {"s.ini", "[x]\nk = \"\"\"" + strings.Repeat("a\n", maxLines) + "\"\"\"\n" + settings, "more than 10000 lines"},
+		"much metadata":      {"s.env", numbered("sops_x__list_%d__map_enc=x\n", maxLines) + variables, "more than 10000 lines"},
+		"many values":        {"s.json", strings.Replace(object, "{", `{"x":[`+strings.Repeat("0,", maxMarks)+`0],`, 1), "has more values"},
+		"much indentation":   {"s.json", strings.Replace(object, "{", `{"x":[`+strings.Repeat(deep("[", "]", 60)+",", 1200)+`0],`, 1), "or too many do"},
+		"deep JSON":          {"s.json", strings.Replace(object, "{", `{"x":`+deep("[", "]", maxNesting+1)+",", 1), "stand in each other more than 64 deep"},
+		"deep YAML":          {"s.yaml", "x: " + deep("[", "]", maxNesting+1) + "\n" + mapping, "stand in each other more than 64 deep"},
+		"a long data key":    {"s.yaml", strings.Replace(mapping, "-----BEGIN AGE", strings.Repeat("x", maxSealedKey)+"-----BEGIN AGE", 1), "too long to be one"},
+		"a long recipient":   {"s.yaml", strings.Replace(mapping, id.Recipient, "age1"+strings.Repeat("q", 100_000), 1), "age1qqqqq"},
+		"escapes":            {"s.yaml", strings.Replace(mapping, id.Recipient, `"age1\e[31m\nhallmark: error: forged"`, 1), "forged"},
 	} {
 		options := Options{Keys: Keys{Paths: []string{sealtest.NewKey(t).File}}}
-		if strings.HasPrefix(name, "deep") {
-			options.Keys.Paths = []string{id.File}
+		if !strings.Contains(tc.want, "age1") && name != "escapes" {
+			options.Keys.Paths = []string{id.File} // then it is no matter of keys
 		}
 		_, err := fs.ReadFile(open(map[string]string{tc.file: tc.text}, options), tc.file)
-		wantError(t, err, []string{tc.file + ": ", tc.want}, marker, "\n", "\x1b")
+		wantError(t, err, []string{tc.file + ":", tc.want}, marker, "\n", "\x1b")
 		if err != nil && len(err.Error()) > 2000 {
 			t.Errorf("%s: the message has %d bytes", name, len(err.Error()))
 		}

@@ -172,6 +172,11 @@ func (t *tree) ReadFile(abs string) ([]byte, error) {
 	if err := yamldoc.CheckAliases(name, content); err != nil {
 		return nil, t.report(err)
 	}
+	if yamldoc.SuspectMappings(content) {
+		if err := yamldoc.CheckMappings(name, content); err != nil {
+			return nil, t.report(err)
+		}
+	}
 	if t.onRead != nil && !t.inPlugin {
 		return t.onRead(name, content)
 	}
