@@ -16,7 +16,8 @@
 // then it is what `sops -d` takes it for. A file that does not parse, or that only
 // holds the text of an encrypted file, is given as it is; package gate looks for
 // what is left. Unlike `sops -d`, an FS reads metadata without a version, and it
-// takes a file whose name says nothing by what it holds.
+// takes a file whose name says nothing by what it holds. What stands inside of
+// an archive, such as a packaged dependency of a chart, is not looked at.
 //
 // # What sops does and what is done here
 //

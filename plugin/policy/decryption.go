@@ -100,6 +100,16 @@ func keyCompiler(kind string) compiler {
 	switch kind {
 	case "azure_kv", "hc_vault":
 		return func(text string) (pattern, error) { return compileKeyAddress(text, addressForm(kind)) }
+	case "age":
+		return func(text string) (pattern, error) {
+			switch {
+			case strings.Contains(strings.ToUpper(text), "AGE-SECRET-KEY-"):
+				return pattern{}, errors.New("this is a private key, which everybody who reads the policy now has; want its public part, age1...")
+			case strings.Contains(text, "AGE1"):
+				return pattern{}, errors.New("the glob is in upper case, and names of age keys are in lower case")
+			}
+			return compileName(text)
+		}
 	case "gcp_kms":
 		return compilePath
 	case "pgp":
