@@ -87,9 +87,9 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	sshPrivate, sshPublic := sshKey(t, "")
-	forAge := group(t, id)
+	forAge := id.Recipient
 	for name, tc := range map[string]struct {
-		wants sops.KeyGroup
+		wants string // the recipient
 		keys  func(t *testing.T, dir string) Keys
 	}{
 		"a file": {forAge, func(*testing.T, string) Keys { return Keys{Paths: []string{id.File}} }},
@@ -125,23 +125,23 @@ func TestSources(t *testing.T) {
 			write(t, dir, "xdg/sops/age/keys.txt", []byte(id.Identity))
 			return Keys{Home: dir, Getenv: env("XDG_CONFIG_HOME", filepath.Join(dir, "xdg"))}
 		}},
-		"post-quantum": {recipient(t, hybrid.Recipient().String()), func(t *testing.T, dir string) Keys {
+		"post-quantum": {hybrid.Recipient().String(), func(t *testing.T, dir string) Keys {
 			return Keys{Paths: []string{write(t, dir, "k", []byte(hybrid.String()))}}
 		}},
-		"an SSH key": {recipient(t, sshPublic), func(t *testing.T, dir string) Keys {
+		"an SSH key": {sshPublic, func(t *testing.T, dir string) Keys {
 			return Keys{Paths: []string{write(t, dir, "id", sshPrivate)}}
 		}},
-		"SOPS_AGE_SSH_PRIVATE_KEY_FILE": {recipient(t, sshPublic), func(t *testing.T, dir string) Keys {
+		"SOPS_AGE_SSH_PRIVATE_KEY_FILE": {sshPublic, func(t *testing.T, dir string) Keys {
 			return Keys{Getenv: env("SOPS_AGE_SSH_PRIVATE_KEY_FILE", write(t, dir, "id", sshPrivate))}
 		}},
-		"the home's SSH key": {recipient(t, sshPublic), func(t *testing.T, dir string) Keys {
+		"the home's SSH key": {sshPublic, func(t *testing.T, dir string) Keys {
 			write(t, dir, ".ssh/id_ed25519", sshPrivate)
 			return Keys{Home: dir}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			files := map[string]string{"s.yaml": seal(t, formatYAML, "a: "+marker+"\n", tc.wants)}
+			files := map[string]string{"s.yaml": seal(t, formatYAML, "a: "+marker+"\n", recipient(t, tc.wants))}
 			data, err := fs.ReadFile(open(files, Options{Keys: tc.keys(t, t.TempDir())}), "s.yaml")
 			if err != nil || string(data) != "a: "+marker+"\n" {
 				t.Errorf("got %q, %v", data, err)
