@@ -104,7 +104,7 @@ func keyCompiler(kind string) compiler {
 		return func(text string) (pattern, error) {
 			switch {
 			case strings.Contains(strings.ToUpper(text), "AGE-SECRET-KEY-"):
-				return pattern{}, errors.New("this is a private key, which everybody who reads the policy now has; want its public part, age1...")
+				return pattern{}, errors.New("this is a private key, which everybody who reads the policy now has; want its public part, which begins with age1")
 			case strings.Contains(text, "AGE1"):
 				return pattern{}, errors.New("the glob is in upper case, and names of age keys are in lower case")
 			}

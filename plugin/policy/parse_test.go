@@ -235,7 +235,7 @@ policy.yaml:6:76: rules[0].decryption.keys[5].pgp: the list is empty, so nothing
 policy.yaml:6:86: rules[0].decryption.keys[7]: "age" is there twice; name its keys in one list
 policy.yaml:6:102: rules[0].decryption.keys[8].kms: the glob has a [ without a ]
 policy.yaml:6:108: rules[0].decryption.keys[9]: got null, want a kind of keys, or a kind with globs for their names`},
-		{"a private key", head + "  - name: a\n    decryption: {keys: [age: AGE-SECRET-KEY-1QQQQ]}\n", `policy.yaml:6:30: rules[0].decryption.keys[0].age: this is a private key, which everybody who reads the policy now has; want its public part, age1...`},
+		{"a private key", head + "  - name: a\n    decryption: {keys: [age: AGE-SECRET-KEY-1QQQQ]}\n", `policy.yaml:6:30: rules[0].decryption.keys[0].age: this is a private key, which everybody who reads the policy now has; want its public part, which begins with age1`},
 		{"a key in upper case", head + "  - name: a\n    decryption: {keys: [age: AGE1QQ]}\n", `policy.yaml:6:30: rules[0].decryption.keys[0].age: the glob is in upper case, and names of age keys are in lower case`},
 		{"kinds with an address", head + "  - name: a\n    decryption: {keys: [hc_vault, azure_kv]}\n", `policy.yaml:6:25: rules[0].decryption.keys[0]: "hc_vault" needs a glob for the keys that may be used, which are named <address>/v1/<engine>/keys/<name>
 policy.yaml:6:35: rules[0].decryption.keys[1]: "azure_kv" needs a glob for the keys that may be used, which are named <vault URL>/keys/<name>`},
