@@ -58,14 +58,15 @@ const (
 // SuspectMappings reports whether data may have what CheckMappings refuses, by its
 // lines alone, in much less time.
 func SuspectMappings(data []byte) bool {
-	if bytes.Count(data, []byte("\n")) < fewLines {
-		return bytes.Count(data, []byte(",")) > fewCommas
-	}
+	few := bytes.Count(data, []byte("\n")) < fewLines
 	levels := map[int]map[string]bool{}
 	deepest, twice := 0, 0
 	for line := range bytes.Lines(data) {
 		if bytes.Count(line, []byte(",")) > fewCommas {
 			return true
+		}
+		if few {
+			continue
 		}
 		level := len(line) - len(bytes.TrimLeft(line, " "))
 		text := line[level:]

@@ -78,7 +78,9 @@ func tooMuch(f format, name string, data []byte) error {
 		if err := yamldoc.CheckAliases(name, data); err != nil {
 			return err
 		}
-		return yamldoc.CheckMappings(name, data)
+		if yamldoc.SuspectMappings(data) {
+			return yamldoc.CheckMappings(name, data)
+		}
 	}
 	return nil
 }

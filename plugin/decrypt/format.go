@@ -5,7 +5,6 @@ import (
 	encoding "encoding/json"
 	"errors"
 	"path"
-	"regexp"
 
 	"hallmark.dev/hallmark/internal/diag"
 
@@ -129,7 +128,7 @@ func formatOf(name string, data []byte) (format, bool) {
 	case len(text) == 0:
 		return "", false
 	case text[0] == '{' && !isYAML:
-		if !metadataField.Match(text) {
+		if !hasMetadataField(text) {
 			return "", false
 		}
 		if ext != ".json" && isEnvelope(text) {
@@ -137,7 +136,7 @@ func formatOf(name string, data []byte) (format, bool) {
 		}
 		return formatJSON, true
 	case text[0] == '{', hasLine(text, "sops:"), hasLine(text, `"sops":`), hasLine(text, "'sops':"):
-		return formatYAML, metadataField.Match(text)
+		return formatYAML, hasMetadataField(text)
 	case hasLine(text, "sops_lastmodified="):
 		return formatDotenv, hasLine(text, "sops_mac=") || hasLine(text, "sops_version=")
 	case hasLine(text, "[sops]"):
@@ -160,5 +159,17 @@ func hasLine(text []byte, start string) bool {
 	return bytes.HasPrefix(text, []byte(start)) || bytes.Contains(text, []byte("\n"+start))
 }
 
-// metadataField is a field that sops always writes in its metadata.
-var metadataField = regexp.MustCompile(`["']?lastmodified["']?\s*:`)
+// hasMetadataField looks for a field that sops always writes in its metadata.
+func hasMetadataField(text []byte) bool {
+	const field = "lastmodified"
+	for {
+		i := bytes.Index(text, []byte(field))
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(field):]
+		if bytes.HasPrefix(bytes.TrimLeft(text[:min(len(text), 8)], "\"' \t"), []byte(":")) {
+			return true
+		}
+	}
+}
