@@ -16,7 +16,7 @@ func Find(data []byte, path ...any) (line, col int, ok bool) {
 	if fault != nil {
 		return 0, 0, false
 	}
-	n := parseNode(data)
+	n := Node(data)
 	if n == nil {
 		return 0, 0, false
 	}
@@ -80,8 +80,9 @@ func merged(n *yamlv3.Node, key string, merges int) *yamlv3.Node {
 	return nil
 }
 
-// parseNode returns the root of the first document, or nil.
-func parseNode(text []byte) (root *yamlv3.Node) {
+// Node returns the root of the first document with its positions, nil where yaml.v3
+// cannot read it.
+func Node(text []byte) (root *yamlv3.Node) {
 	defer func() {
 		if recover() != nil {
 			root = nil
@@ -97,7 +98,7 @@ func parseNode(text []byte) (root *yamlv3.Node) {
 // search makes an error at the first node that matches, or else at the first
 // line. Collections at the root have depth 1.
 func (s source) search(msg string, match func(n *yamlv3.Node, depth int, key bool) bool) *diag.Error {
-	if root := parseNode(s.text); root != nil {
+	if root := Node(s.text); root != nil {
 		if n := walk(root, 1, false, match); n != nil {
 			return s.line(n.Line, n.Column, msg)
 		}

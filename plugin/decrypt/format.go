@@ -119,7 +119,7 @@ func hasMetadata(branches sops.TreeBranches) bool {
 }
 
 // formatOf tells the format by the metadata, and by the name where the text is
-// valid in two. The third result is false where there is none.
+// valid in two. The second result is false where there is none.
 func formatOf(name string, data []byte) (format, bool) {
 	ext := path.Ext(name) // for sops a.YAML is no YAML
 	isYAML := ext == ".yaml" || ext == ".yml"

@@ -6,8 +6,6 @@ import (
 	"os"
 	"slices"
 
-	yamlv3 "go.yaml.in/yaml/v3"
-
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/yamldoc"
 )
@@ -47,8 +45,10 @@ func Parse(file string, data []byte) (*Policy, error) {
 	if len(docs) == 0 {
 		return nil, &diag.Error{File: file, Msg: `the file is empty, want kind "RenderPolicy"`}
 	}
+	// The values are those of package yamldoc; the nodes say where they stand and
+	// which keys there are twice.
 	r := &reader{file: file, before: docs[0].Line - 1}
-	p := r.policy(field{r: r, value: docs[0].Value, node: parseNode(docs[0].Text)})
+	p := r.policy(field{r: r, value: docs[0].Value, node: yamldoc.Node(docs[0].Text)})
 	if len(docs) > 1 {
 		r.faults.Addf(file, docs[1].Line, 0, "a second document, want one policy in a file")
 	}
@@ -59,22 +59,6 @@ func Parse(file string, data []byte) (*Policy, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-// parseNode returns the root of a document that was decoded already, or nil: the
-// values are those of package yamldoc, the nodes say where they stand and which
-// keys there are twice.
-func parseNode(text []byte) (root *yamlv3.Node) {
-	defer func() {
-		if recover() != nil {
-			root = nil
-		}
-	}()
-	var doc yamlv3.Node
-	if err := yamlv3.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
-		return nil
-	}
-	return doc.Content[0]
 }
 
 func (r *reader) policy(root field) *Policy {
