@@ -30,6 +30,9 @@ type Error struct {
 	Line, Col int
 	// Msg is the fact: lower case, no full stop, no secret value.
 	Msg string
+	// Excerpt is the line of the source that Line and Col point into, where a
+	// person is to see it below the text. It is not part of the text.
+	Excerpt string
 }
 
 // Error gives "<file>:<line>:<col>: <msg>".
@@ -61,6 +64,25 @@ func compare(a, b *Error) int {
 		cmp.Compare(a.Col, b.Col),
 		strings.Compare(a.Msg, b.Msg),
 	)
+}
+
+// Caret is the excerpt and a line with a caret below column Col, or nothing
+// where there is no excerpt. Tabs are kept, so that the caret stands right.
+func (e *Error) Caret() []string {
+	if e.Excerpt == "" || e.Col <= 0 {
+		return nil
+	}
+	var before strings.Builder
+	for i, r := range []rune(e.Excerpt) {
+		if i == e.Col-1 {
+			break
+		}
+		if r != '\t' {
+			r = ' '
+		}
+		before.WriteRune(r)
+	}
+	return []string{e.Excerpt, before.String() + "^"}
 }
 
 // maxShown is how many faults a List prints: enough to fill a screen, few

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"hallmark.dev/hallmark/internal/fields"
 )
 
 // KeyKinds returns the kinds of keys that a rule may list, by sops' names.
@@ -156,40 +158,40 @@ func checkARN(arn string) error {
 }
 
 // decryption reads what a rule says of it.
-func (r *reader) decryption(f field) *Decryption {
-	fields := f.mapping("keys", "roles", "outsideSecrets")
+func (r reader) decryption(f fields.Field) *Decryption {
+	fields := f.Mapping("keys", "roles", "outsideSecrets")
 	if fields == nil {
 		return nil
 	}
 	d := &Decryption{OutsideSecrets: Deny}
-	before := len(r.faults)
+	before := len(r.Faults)
 	if keys, found := fields["keys"]; !found {
-		f.faultf("keys: missing, want a list of the keys that may be used")
-	} else if d.Keys = r.keyRules(keys); len(d.Keys) == 0 && len(r.faults) == before {
-		keys.faultf("the list is empty; leave decryption out where nothing may be decrypted")
+		f.Faultf("keys: missing, want a list of the keys that may be used")
+	} else if d.Keys = r.keyRules(keys); len(d.Keys) == 0 && len(r.Faults) == before {
+		keys.Faultf("the list is empty; leave decryption out where nothing may be decrypted")
 	}
-	known := len(r.faults) == before
+	known := len(r.Faults) == before
 	if roles, found := fields["roles"]; found {
-		for _, p := range roles.patterns(compilePath) {
+		for _, p := range patterns(roles, compilePath) {
 			d.Roles = append(d.Roles, p.text)
 		}
 		if known && !d.AllowsKind("kms") {
-			roles.faultf("only keys of the kind kms ask for a role, and it is not among the keys")
+			roles.Faultf("only keys of the kind kms ask for a role, and it is not among the keys")
 		}
 	}
 	if outside, found := fields["outsideSecrets"]; found {
-		d.OutsideSecrets = outside.oneOf(Deny, Warn, Allow)
+		d.OutsideSecrets = outside.OneOf(Deny, Warn, Allow)
 	}
 	return d
 }
 
-func (r *reader) keyRules(f field) (rules []KeyRule) {
-	for _, item := range f.list() {
+func (r reader) keyRules(f fields.Field) (rules []KeyRule) {
+	for _, item := range f.List() {
 		next, ok := r.keyRule(item)
 		switch {
 		case !ok:
 		case slices.ContainsFunc(rules, func(k KeyRule) bool { return k.Kind == next.Kind }):
-			item.faultf("%q is there twice; name its keys in one list", next.Kind)
+			item.Faultf("%q is there twice; name its keys in one list", next.Kind)
 		default:
 			rules = append(rules, next)
 		}
@@ -198,34 +200,34 @@ func (r *reader) keyRules(f field) (rules []KeyRule) {
 }
 
 // keyRule reads a kind, or a mapping of one kind to globs.
-func (r *reader) keyRule(item field) (k KeyRule, ok bool) {
-	switch value := item.value.(type) {
+func (r reader) keyRule(item fields.Field) (k KeyRule, ok bool) {
+	switch value := item.Value().(type) {
 	case string:
 		if !slices.Contains(KeyKinds(), value) {
-			item.faultf("unknown kind of keys %q, want one of %s", value, strings.Join(KeyKinds(), ", "))
+			item.Faultf("unknown kind of keys %q, want one of %s", value, strings.Join(KeyKinds(), ", "))
 			return k, false
 		}
 		if form := addressForm(value); form != "" {
-			item.faultf("%q needs a glob for the keys that may be used, which are named %s", value, form)
-			item.remedy("the address of such a key stands in the repository, and the sidecar's token is sent there: write `" + value + ": https://...` with an address that is yours")
+			item.Faultf("%q needs a glob for the keys that may be used, which are named %s", value, form)
+			item.Remedy("the address of such a key stands in the repository, and the sidecar's token is sent there: write `" + value + ": https://...` with an address that is yours")
 			return k, false
 		}
 		return KeyRule{Kind: value}, true
 	case map[string]any:
 	default:
-		item.faultf("got %s, want a kind of keys, or a kind with globs for their names", kindOf(value))
+		item.Faultf("got %s, want a kind of keys, or a kind with globs for their names", fields.KindOf(value))
 		return k, false
 	}
-	before := len(r.faults)
-	fields := item.mapping(KeyKinds()...)
-	if len(fields) != 1 && len(r.faults) == before {
-		item.faultf("got %d kinds of keys, want one in each item of the list", len(fields))
+	before := len(r.Faults)
+	fields := item.Mapping(KeyKinds()...)
+	if len(fields) != 1 && len(r.Faults) == before {
+		item.Faultf("got %d kinds of keys, want one in each item of the list", len(fields))
 	}
 	for kind, globs := range fields {
 		k = KeyRule{Kind: kind, Names: []string{}}
-		for _, p := range globs.patterns(keyCompiler(kind)) {
+		for _, p := range patterns(globs, keyCompiler(kind)) {
 			k.Names = append(k.Names, p.text)
 		}
 	}
-	return k, len(r.faults) == before
+	return k, len(r.Faults) == before
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/fields"
 	"hallmark.dev/hallmark/internal/yamldoc"
 )
 
@@ -47,53 +48,54 @@ func Parse(file string, data []byte) (*Policy, error) {
 	}
 	// The values are those of package yamldoc; the nodes say where they stand and
 	// which keys there are twice.
-	r := &reader{file: file, before: docs[0].Line - 1}
-	p := r.policy(field{r: r, value: docs[0].Value, node: yamldoc.Node(docs[0].Text)})
+	faults, root := fields.Open(file, docs[0], false)
+	r := reader{faults}
+	p := r.policy(root)
 	if len(docs) > 1 {
-		r.faults.Addf(file, docs[1].Line, 0, "a second document, want one policy in a file")
+		r.Faults.Addf(file, docs[1].Line, 0, "a second document, want one policy in a file")
 	}
-	if err := r.faults.Err(); err != nil {
-		if r.hint != "" {
-			err = diag.WithHint(err, r.hint)
-		}
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (r *reader) policy(root field) *Policy {
-	top := root.mapping("apiVersion", "kind", "metadata", "spec")
+// A reader collects the faults of a policy.
+type reader struct{ *fields.Reader }
+
+func (r reader) policy(root fields.Field) *Policy {
+	top := root.Mapping("apiVersion", "kind", "metadata", "spec")
 	if top == nil {
 		return nil
 	}
 	for name, want := range map[string]string{"apiVersion": "hallmark.dev/v1", "kind": "RenderPolicy"} {
 		f, found := top[name]
 		if !found {
-			root.faultf("%s: missing, want %q", name, want)
-		} else if got, ok := f.text(); ok && got != want {
-			f.faultf("got %q, want %q", got, want)
+			root.Faultf("%s: missing, want %q", name, want)
+		} else if got, ok := f.Text(); ok && got != want {
+			f.Faultf("got %q, want %q", got, want)
 		}
 	}
 	spec, found := top["spec"]
 	if !found {
-		root.faultf("spec: missing, want a mapping with rules")
+		root.Faultf("spec: missing, want a mapping with rules")
 		return nil
 	}
 	p := &Policy{}
-	rules := spec.mapping("rules")["rules"]
-	if rules.value == nil {
+	rules := spec.Mapping("rules")["rules"]
+	if rules.Value() == nil {
 		return p // a list whose items are all commented out is an empty one
 	}
 	names := map[string]int{}
-	for _, item := range rules.list() {
+	for _, item := range rules.List() {
 		next, whole := r.rule(item)
 		if line, taken := names[next.Name]; taken {
-			item.faultf("the name %q is taken by the rule in line %d", next.Name, line)
+			item.Faultf("the name %q is taken by the rule in line %d", next.Name, line)
 		} else if next.Name != "" {
 			names[next.Name] = next.Line
 		}
 		if i := slices.IndexFunc(p.rules, func(earlier rule) bool { return earlier.match.everything() }); i >= 0 {
-			item.faultf("the rule is never reached, because the rule in line %d matches everything", p.rules[i].Line)
+			item.Faultf("the rule is never reached, because the rule in line %d matches everything", p.rules[i].Line)
 		}
 		if whole {
 			p.rules = append(p.rules, next)
@@ -103,43 +105,43 @@ func (r *reader) policy(root field) *Policy {
 }
 
 // rule reads one rule. It is not whole where it is not known what it matches.
-func (r *reader) rule(item field) (out rule, whole bool) {
-	out = rule{Rule: Rule{File: r.file, Determinism: Enforce}}
-	out.Line, _ = item.position()
-	fields := item.mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "allowEmpty", "limits")
+func (r reader) rule(item fields.Field) (out rule, whole bool) {
+	out = rule{Rule: Rule{File: r.File, Determinism: Enforce}}
+	out.Line, _ = item.Position()
+	fields := item.Mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "allowEmpty", "limits")
 	if fields == nil {
 		return out, false
 	}
 	if name, found := fields["name"]; !found {
-		item.faultf("name: missing, want a name that no other rule has")
-	} else if text, ok := name.text(); ok && text == "" {
-		name.faultf("the name is empty")
+		item.Faultf("name: missing, want a name that no other rule has")
+	} else if text, ok := name.Text(); ok && text == "" {
+		name.Faultf("the name is empty")
 	} else {
 		out.Name = text
 	}
-	before := len(r.faults)
+	before := len(r.Faults)
 	if match, found := fields["match"]; found {
-		demands := match.mapping("project", "repoURL", "namespace")
-		out.match.project = demands["project"].patterns(compileName)
-		out.match.repoURL = demands["repoURL"].patterns(repository.compile)
-		out.match.namespace = demands["namespace"].patterns(compileName)
+		demands := match.Mapping("project", "repoURL", "namespace")
+		out.match.project = patterns(demands["project"], compileName)
+		out.match.repoURL = patterns(demands["repoURL"], repository.compile)
+		out.match.namespace = patterns(demands["namespace"], compileName)
 	}
-	whole = len(r.faults) == before
+	whole = len(r.Faults) == before
 	if f, found := fields["renderers"]; found {
-		out.Renderers = f.names("renderer", Renderers())
+		out.Renderers = names(f, "renderer", Renderers())
 	}
 	if f, found := fields["decryption"]; found {
 		out.Decryption = r.decryption(f)
 	}
-	if f, found := fields["fetchCharts"]; found && f.flag() {
-		f.faultf("got true, but hallmark fetches nothing while it renders")
-		f.remedy("vendor what a chart depends on into its charts/ folder (helm dependency update) and commit it")
+	if f, found := fields["fetchCharts"]; found && f.Flag() {
+		f.Faultf("got true, but hallmark fetches nothing while it renders")
+		f.Remedy("vendor what a chart depends on into its charts/ folder (helm dependency update) and commit it")
 	}
 	if f, found := fields["determinism"]; found {
-		out.Determinism = f.oneOf(Enforce, Warn)
+		out.Determinism = f.OneOf(Enforce, Warn)
 	}
 	if f, found := fields["allowEmpty"]; found {
-		out.AllowEmpty = f.flag()
+		out.AllowEmpty = f.Flag()
 	}
 	if f, found := fields["limits"]; found {
 		out.Limits = readLimits(f)
@@ -147,8 +149,8 @@ func (r *reader) rule(item field) (out rule, whole bool) {
 	return out, whole
 }
 
-func readLimits(f field) (l Limits) {
-	fields := f.mapping("files", "fileBytes", "treeBytes", "objects", "outputBytes", "memoryBytes", "renderTime")
+func readLimits(f fields.Field) (l Limits) {
+	fields := f.Mapping("files", "fileBytes", "treeBytes", "objects", "outputBytes", "memoryBytes", "renderTime")
 	for name, set := range map[string]func(int64){
 		"files":       func(n int64) { l.Files = int(n) },
 		"fileBytes":   func(n int64) { l.FileBytes = n },
@@ -158,11 +160,11 @@ func readLimits(f field) (l Limits) {
 		"memoryBytes": func(n int64) { l.MemoryBytes = n },
 	} {
 		if count, found := fields[name]; found {
-			set(count.count())
+			set(count.Count())
 		}
 	}
 	if f, found := fields["renderTime"]; found {
-		l.RenderTime = f.duration()
+		l.RenderTime = f.Duration()
 	}
 	return l
 }

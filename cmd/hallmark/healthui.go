@@ -1,0 +1,30 @@
+package main
+
+// What `hallmark health` says to a person.
+
+const healthHelp = `Work with health checks of custom resources. A spec (kind HealthCheck) says in CEL what
+Healthy, Progressing, Degraded and Suspended mean for a kind; hallmark compiles it to
+the Lua that Argo CD runs and to what Flux, the Argo CD operator and Helm chart take.
+The format is described in the package comment of health.`
+
+const healthExample = `  hallmark health test checks/
+  hallmark health build --library cert-manager.io > argocd-cm.yaml
+  kubectl get certificate -A -o yaml | hallmark health eval --library cert-manager.io`
+
+const healthTestHelp = `Run the cases of specs (FILE, or each spec of DIR) in Argo CD's own Lua VM, with its
+libraries off as for argocd-cm, and in cel-go. Both must say what the case wants. The
+cases of certificate.yaml stand in certificate_test.yaml beside it.
+
+Each check is also given a corpus of objects that controllers and people really make
+(no status, a list without entries, a text where a number belongs, 10,000 conditions):
+for each of them both must agree on a valid status and a message, within 50 ms.
+
+A rule that no case reaches is counted; -v names it, and --cover 100 makes it a failure.
+
+With -o json the result is a list of checks, each with check, file, cases, robustness (the
+objects that failed), objects (how many there were), rules (label, line, and how many cases
+it decides), coverage in percent and passed. -o junit is for CI systems.`
+
+const healthTestExample = `  hallmark health test checks/
+  hallmark health test --cover 100 -v certificate.yaml
+  hallmark health test --library '*' -o junit > report.xml`

@@ -1,0 +1,233 @@
+package compile
+
+import (
+	celast "github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"hallmark.dev/hallmark/health"
+	"hallmark.dev/hallmark/lua/ast"
+)
+
+// when is a Lua condition that holds exactly where e has the truth value want. It
+// does not where e is an error.
+func (c *compiler) when(e celast.Expr, want bool) ast.Expr {
+	switch e.Kind() {
+	case celast.LiteralKind:
+		if b, ok := e.AsLiteral().(types.Bool); ok {
+			return ast.Bool(bool(b) == want)
+		}
+	case celast.SelectKind:
+		if sel := e.AsSelect(); sel.IsTestOnly() {
+			if operand := c.value(sel.Operand()); want {
+				return notNil(c.field(operand, sel.FieldName()))
+			} else {
+				return c.call("lacks", operand, ast.String(sel.FieldName()))
+			}
+		}
+	case celast.CallKind:
+		if cond := c.whenCall(e, want); cond != nil {
+			return cond
+		}
+	case celast.ComprehensionKind:
+		return c.whenLoop(e, want)
+	}
+	return is(c.value(e), want)
+}
+
+// whenCall is nil for a call whose value decides.
+func (c *compiler) whenCall(e celast.Expr, want bool) ast.Expr {
+	call := e.AsCall()
+	args := call.Args()
+	switch op := call.FunctionName(); op {
+	case operators.LogicalNot:
+		return c.when(args[0], !want)
+	case operators.LogicalAnd:
+		if want {
+			return and(c.when(args[0], true), c.when(args[1], true))
+		}
+		return or(c.when(args[0], false), c.when(args[1], false))
+	case operators.LogicalOr:
+		if want {
+			return or(c.when(args[0], true), c.when(args[1], true))
+		}
+		return and(c.when(args[0], false), c.when(args[1], false))
+	case operators.Conditional:
+		return or(and(c.when(args[0], true), c.when(args[1], want)), and(c.when(args[0], false), c.when(args[2], want)))
+	case operators.NotEquals:
+		return c.whenEqual(args[0], args[1], !want)
+	case operators.Equals:
+		return c.whenEqual(args[0], args[1], want)
+	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		return c.whenOrdered(op, args[0], args[1], want)
+	case operators.In:
+		return c.whenIn(e, args[0], args[1], want)
+	}
+	return nil
+}
+
+// whenEqual is a == b where want is true, and a != b otherwise.
+func (c *compiler) whenEqual(a, b celast.Expr, want bool) ast.Expr {
+	if cond := c.whenEmpty(operators.Equals, a, b, want); cond != nil {
+		return cond
+	}
+	x, y := c.value(a), c.value(b)
+	if isLiteral(x) {
+		x, y = y, x
+	}
+	if !isLiteral(y) {
+		return is(c.equality(a, b, x, y), want)
+	}
+	if want {
+		return ast.Binary{Op: "==", X: x, Y: y}
+	}
+	if _, simple := x.(ast.Name); simple {
+		return and(notNil(x), ast.Binary{Op: "~=", X: x, Y: y})
+	}
+	return is(c.call("equal", x, y), false)
+}
+
+// equality is true, false, or nil for an error.
+func (c *compiler) equality(a, b celast.Expr, x, y ast.Expr) ast.Expr {
+	if c.isScalar(a) || c.isScalar(b) {
+		return c.call("equal", x, y)
+	}
+	return c.call("same", x, y)
+}
+
+func (c *compiler) whenOrdered(op string, a, b celast.Expr, want bool) ast.Expr {
+	if cond := c.whenEmpty(op, a, b, want); cond != nil {
+		return cond
+	}
+	if op == operators.Greater || op == operators.GreaterEquals {
+		op, a, b = health.Mirror(op), b, a
+	}
+	x, y := c.value(a), c.value(b)
+	switch {
+	case op == operators.Less && want:
+		return c.call("less", x, y)
+	case op == operators.Less:
+		return c.call("atMost", y, x)
+	case want:
+		return c.call("atMost", x, y)
+	default:
+		return c.call("less", y, x)
+	}
+}
+
+// whenEmpty is a comparison of size(x) with a number that asks whether x is
+// empty, nil for any other.
+func (c *compiler) whenEmpty(op string, a, b celast.Expr, want bool) ast.Expr {
+	if !isCall(a, "size") {
+		a, b, op = b, a, health.Mirror(op)
+	}
+	n, ok := intLiteral(b)
+	if !isCall(a, "size") || !ok {
+		return nil
+	}
+	whenEmpty, ok := health.EmptyTest(op, n)
+	if !ok {
+		return nil
+	}
+	of := sizeOperand(a)
+	return is(c.call("empty", c.value(of)), whenEmpty == want)
+}
+
+func (c *compiler) whenIn(e, element, collection celast.Expr, want bool) ast.Expr {
+	x := c.value(element)
+	name, simple := x.(ast.Name)
+	if collection.Kind() != celast.ListKind || !simple {
+		return is(c.value(e), want)
+	}
+	var items []ast.Expr
+	for _, item := range collection.AsList().Elements() {
+		y := c.value(item)
+		if !isLiteral(y) {
+			return is(c.value(e), want)
+		}
+		items = append(items, y)
+	}
+	if len(items) == 0 {
+		return is(c.value(e), want)
+	}
+	if want {
+		cond := ast.Expr(ast.Bool(false))
+		for _, y := range items {
+			cond = or(cond, ast.Binary{Op: "==", X: name, Y: y})
+		}
+		return cond
+	}
+	cond := notNil(name)
+	for _, y := range items {
+		cond = and(cond, ast.Binary{Op: "~=", X: name, Y: y})
+	}
+	return cond
+}
+
+func and(a, b ast.Expr) ast.Expr {
+	switch {
+	case a == ast.Expr(ast.Bool(true)):
+		return b
+	case b == ast.Expr(ast.Bool(true)):
+		return a
+	case a == ast.Expr(ast.Bool(false)), b == ast.Expr(ast.Bool(false)):
+		return ast.Bool(false)
+	}
+	return ast.Binary{Op: "and", X: a, Y: b}
+}
+
+func or(a, b ast.Expr) ast.Expr {
+	switch {
+	case a == ast.Expr(ast.Bool(false)):
+		return b
+	case b == ast.Expr(ast.Bool(false)):
+		return a
+	case a == ast.Expr(ast.Bool(true)), b == ast.Expr(ast.Bool(true)):
+		return ast.Bool(true)
+	}
+	return ast.Binary{Op: "or", X: a, Y: b}
+}
+
+func notNil(e ast.Expr) ast.Expr { return ast.Binary{Op: "~=", X: e, Y: ast.Nil{}} }
+
+// is compares a value that is true, false or anything else with a truth value.
+func is(e ast.Expr, want bool) ast.Expr { return ast.Binary{Op: "==", X: e, Y: ast.Bool(want)} }
+
+// isLiteral reports whether e is a literal, which is never nil.
+func isLiteral(e ast.Expr) bool {
+	switch e.(type) {
+	case ast.String, ast.Number, ast.Bool:
+		return true
+	}
+	return false
+}
+
+func isCall(e celast.Expr, function string) bool {
+	return e.Kind() == celast.CallKind && e.AsCall().FunctionName() == function
+}
+
+// sizeOperand is x of size(x) and of x.size().
+func sizeOperand(e celast.Expr) celast.Expr {
+	if call := e.AsCall(); call.IsMemberFunction() {
+		return call.Target()
+	}
+	return e.AsCall().Args()[0]
+}
+
+func intLiteral(e celast.Expr) (int64, bool) {
+	if e.Kind() != celast.LiteralKind {
+		return 0, false
+	}
+	n, ok := e.AsLiteral().(types.Int)
+	return int64(n), ok
+}
+
+// isScalar reports whether the checker knows that e is a text, a number or a
+// truth value.
+func (c *compiler) isScalar(e celast.Expr) bool {
+	switch c.types[e.ID()].Kind() {
+	case types.StringKind, types.IntKind, types.DoubleKind, types.BoolKind:
+		return true
+	}
+	return false
+}

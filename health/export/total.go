@@ -1,0 +1,301 @@
+package export
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"hallmark.dev/hallmark/health"
+)
+
+const (
+	statusVariable = "status"
+
+	// maxFormula bounds how many conditions one rule becomes: each level of ?: and
+	// of truth values that are compared writes its parts twice.
+	maxFormula = 2000
+)
+
+// A totalizer turns an expression that may be an error into one that is never
+// one, for Flux gives up at an error where a check goes on to its next rule.
+//
+// Like package compile it translates each condition twice: when(e, true) holds
+// exactly where e is true, when(e, false) exactly where e is false, and where e is
+// an error neither does. defined(e) holds where e has a value.
+//
+// What it does not guard against are values of another type than an operator or
+// macro takes, which the schema of a kind rules out.
+type totalizer struct {
+	info  *ast.SourceInfo
+	types map[int64]*types.Type
+	scope []string // iteration variables
+
+	budget  int
+	missing []string        // what Flux does not have
+	found   map[finding]bool
+}
+
+// A finding is something in an expression that does not mean the same to Flux.
+type finding int
+
+const (
+	findsNull  finding = iota // asks whether a field is there
+	findsEmpty                // compares with [] or {}
+	findsPartial              // a function that is an error for some values of its type
+)
+
+// expression is the formula for a checked condition, and what was found in it. What
+// Flux does not have is taken to hold, so that with anything missing the formula
+// says where the condition may be true.
+func expression(e *health.Expr) (formula, *totalizer) {
+	checked := e.AST.NativeRep()
+	t := &totalizer{info: checked.SourceInfo(), types: checked.TypeMap(), budget: maxFormula, found: map[finding]bool{}}
+	f := t.when(checked.Expr(), true)
+	if t.budget < 0 {
+		t.lacks("an expression that is this long when nothing in it can fail")
+		return constant(true), t
+	}
+	return f, t
+}
+
+func (t *totalizer) lacks(what string) formula {
+	if !slices.Contains(t.missing, what) {
+		t.missing = append(t.missing, what)
+	}
+	return constant(true)
+}
+
+// when holds exactly where e has the truth value want.
+func (t *totalizer) when(e ast.Expr, want bool) formula {
+	if t.budget--; t.budget < 0 {
+		return constant(true)
+	}
+	switch e.Kind() {
+	case ast.LiteralKind:
+		if b, ok := e.AsLiteral().(types.Bool); ok {
+			return constant(bool(b) == want)
+		}
+	case ast.SelectKind:
+		if e.AsSelect().IsTestOnly() {
+			return t.whenPresent(e, want)
+		}
+	case ast.CallKind:
+		if f := t.whenCall(e, want); f != nil {
+			return f
+		}
+	case ast.ComprehensionKind:
+		if f := t.whenLoop(e, want); f != nil {
+			return f
+		}
+	}
+	if t.isBool(e) {
+		return every(t.defined(e), signed(t.opaque(t.text(e), e), want))
+	}
+	// A value of any type is a condition only if it is a truth value.
+	return every(t.defined(e), t.membership(e, []string{strconv.FormatBool(want)}, true))
+}
+
+// whenPresent is when for has().
+func (t *totalizer) whenPresent(e ast.Expr, want bool) formula {
+	t.found[findsNull] = true
+	sel := e.AsSelect()
+	path, ok := pathOf(sel.Operand())
+	if !ok || t.isOptional(sel.Operand()) {
+		return every(t.defined(sel.Operand()), signed(t.opaque(t.text(e), e), want))
+	}
+	there := t.presence(append(path, sel.FieldName()))
+	if want {
+		return there
+	}
+	return every(t.defined(sel.Operand()), not(there))
+}
+
+// whenCall is nil for a call whose value decides.
+func (t *totalizer) whenCall(e ast.Expr, want bool) formula {
+	args := e.AsCall().Args()
+	switch op := e.AsCall().FunctionName(); op {
+	case operators.LogicalNot:
+		return t.when(args[0], !want)
+	case operators.LogicalAnd, operators.LogicalOr:
+		if (op == operators.LogicalAnd) == want {
+			return every(t.when(args[0], want), t.when(args[1], want))
+		}
+		return some(t.when(args[0], want), t.when(args[1], want))
+	case operators.Conditional:
+		return some(
+			every(t.when(args[0], true), t.when(args[1], want)),
+			every(t.when(args[0], false), t.when(args[2], want)))
+	case operators.Equals, operators.NotEquals:
+		return t.whenEqual(args[0], args[1], want == (op == operators.Equals))
+	case operators.In:
+		if values, ok := t.literals(args[1]); ok {
+			return every(t.defined(args[0]), t.membership(args[0], values, want))
+		}
+	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		opposite := t.operand(args[0], bySum) + " " + reversed[op] + " " + t.operand(args[1], bySum)
+		return every(t.allDefined(args...), signed(t.opposable(t.text(e), opposite, e), want))
+	}
+	return nil
+}
+
+var reversed = map[string]string{
+	operators.Less: ">=", operators.LessEquals: ">", operators.Greater: "<=", operators.GreaterEquals: "<",
+}
+
+func (t *totalizer) whenEqual(a, b ast.Expr, want bool) formula {
+	t.found[findsNull] = t.found[findsNull] || !want
+	t.found[findsEmpty] = t.found[findsEmpty] || isEmptyLiteral(a) || isEmptyLiteral(b)
+	if _, ok := t.literalText(a); ok {
+		a, b = b, a
+	}
+	if value, ok := t.literalText(b); ok {
+		return every(t.defined(a), t.membership(a, []string{value}, want))
+	}
+	x, y := t.operand(a, bySum), t.operand(b, bySum)
+	return every(t.allDefined(a, b), signed(t.opposable(x+" == "+y, x+" != "+y, a, b), want))
+}
+
+// whenLoop is when for the macros exists and all, nil for another.
+func (t *totalizer) whenLoop(e ast.Expr, want bool) formula {
+	l, ok := loopOf(e)
+	if !ok || l.macro != operators.Exists && l.macro != operators.All {
+		return nil
+	}
+	body := t.inside(l, func() formula { return t.when(l.test, want) })
+	return every(t.defined(l.over), t.loop(e, l, (l.macro == operators.All) == want, body))
+}
+
+// inside is a formula about the elements of a loop.
+func (t *totalizer) inside(l macroLoop, f func() formula) formula {
+	t.scope = append(t.scope, l.variable)
+	defer func() { t.scope = t.scope[:len(t.scope)-1] }()
+	return f()
+}
+
+// loop is a loop in place of e, which runs over the same.
+func (t *totalizer) loop(e ast.Expr, l macroLoop, universal bool, body formula) formula {
+	if value, ok := body.(constant); ok && bool(value) == universal {
+		return body // for no elements too
+	}
+	a := atom{kind: loop, text: t.operand(l.over, bySelection), variable: l.variable, universal: universal, body: body}
+	if _, isAtom := t.atom(a, l.over).(*atom); !isAtom {
+		return constant(true)
+	}
+	a.usesStatus, _ = t.inspect(e)
+	return newAtom(a)
+}
+
+// defined holds where e has a value.
+func (t *totalizer) defined(e ast.Expr) formula {
+	if t.budget--; t.budget < 0 {
+		return constant(true)
+	}
+	switch e.Kind() {
+	case ast.SelectKind:
+		return t.definedSelect(e)
+	case ast.ListKind:
+		return t.allDefined(e.AsList().Elements()...)
+	case ast.MapKind:
+		var parts []ast.Expr
+		for _, entry := range e.AsMap().Entries() {
+			parts = append(parts, entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
+		}
+		return t.allDefined(parts...)
+	case ast.CallKind:
+		return t.definedCall(e)
+	case ast.ComprehensionKind:
+		return t.definedLoop(e)
+	}
+	return constant(true)
+}
+
+func (t *totalizer) allDefined(parts ...ast.Expr) formula {
+	f := formula(constant(true))
+	for _, p := range parts {
+		f = every(f, t.defined(p))
+	}
+	return f
+}
+
+func (t *totalizer) definedSelect(e ast.Expr) formula {
+	sel := e.AsSelect()
+	if sel.IsTestOnly() || t.isOptional(sel.Operand()) {
+		return t.defined(sel.Operand())
+	}
+	if path, ok := pathOf(e); ok {
+		return t.presence(path)
+	}
+	return every(t.defined(sel.Operand()), t.opaque("has("+t.text(e)+")", e))
+}
+
+func (t *totalizer) definedCall(e ast.Expr) formula {
+	call := e.AsCall()
+	args := call.Args()
+	if call.IsMemberFunction() {
+		args = append([]ast.Expr{call.Target()}, args...)
+	}
+	switch op := call.FunctionName(); op {
+	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
+		return some(t.when(e, true), t.when(e, false))
+	case operators.Conditional:
+		return some(
+			every(t.when(args[0], true), t.defined(args[1])),
+			every(t.when(args[0], false), t.defined(args[2])))
+	case operators.Index:
+		if t.isOptional(args[0]) {
+			return t.allDefined(args...)
+		}
+		return every(t.allDefined(args...), t.within(args[0], args[1]))
+	case operators.Divide, operators.Modulo:
+		if n, ok := t.literalText(args[1]); ok && n != "0" {
+			return t.allDefined(args...)
+		}
+		return every(t.allDefined(args...), t.membership(args[1], []string{"0"}, false))
+	case "value":
+		return every(t.allDefined(args...), t.opaque(t.operand(args[0], bySelection)+".hasValue()", args[0]))
+	case "int", "double", "uint", "bool", "timestamp", "duration", "charAt", "substring", "indexOf", "lastIndexOf", "format", "matches":
+		t.found[findsPartial] = true
+	}
+	return t.allDefined(args...)
+}
+
+// within holds where a list or map has an index.
+func (t *totalizer) within(of, index ast.Expr) formula {
+	at := t.operand(index, bySum)
+	n, literal := t.literalText(index)
+	switch {
+	case t.kind(index) == types.StringKind:
+		return t.opaque(at+" in "+t.operand(of, bySum), of, index)
+	case literal && !strings.HasPrefix(n, "-"):
+		return t.opaque("size("+t.text(of)+") > "+n, of)
+	case t.kind(index) == types.IntKind:
+		return every(t.opaque(at+" >= 0", index), t.opaque("size("+t.text(of)+") > "+at, of, index))
+	default:
+		return t.lacks("an index of which only the object says whether it is a text or a number")
+	}
+}
+
+func (t *totalizer) definedLoop(e ast.Expr) formula {
+	l, ok := loopOf(e)
+	if !ok {
+		return t.lacks("a macro other than exists, all, exists_one, filter and map")
+	}
+	if l.macro == operators.Exists || l.macro == operators.All {
+		return some(t.when(e, true), t.when(e, false))
+	}
+	each := t.inside(l, func() formula {
+		whole := formula(constant(true))
+		if l.transform != nil {
+			whole = t.defined(l.transform)
+		}
+		if l.test == nil {
+			return whole
+		}
+		return some(every(t.when(l.test, true), whole), t.when(l.test, false))
+	})
+	return every(t.defined(l.over), t.loop(e, l, true, each))
+}

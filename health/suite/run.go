@@ -1,0 +1,211 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hallmark.dev/hallmark/health"
+	"hallmark.dev/hallmark/health/corpus"
+	"hallmark.dev/hallmark/health/eval"
+	"hallmark.dev/hallmark/lua/vm"
+)
+
+// MaxTime is how long a check may take for one object of the robustness corpus.
+const MaxTime = 50 * time.Millisecond
+
+// Subject is a check, the script that was compiled from it, and its cases.
+type Subject struct {
+	Check  *health.Check
+	Script string
+	Cases  []Case
+}
+
+// Clock is the time that now() gives, and that durations are measured with.
+type Clock func() time.Time
+
+// Result is what came of a case, or of one object of the robustness corpus.
+type Result struct {
+	Name   string
+	File   string // of the case, "" in the corpus
+	Line   int
+	Got    health.Verdict // of the VM
+	Rule   string         // the label of the rule that gave it
+	Took   time.Duration  // by the VM, the fastest run
+	Faults []string       // none where it passed
+}
+
+// Report is what came of all of them.
+type Report struct {
+	Check      *health.Check
+	Cases      []Result
+	Robustness []Result // those that failed
+	Objects    int      // of the robustness corpus
+	Reached    map[string]int
+}
+
+// Failed counts the cases and objects that failed.
+func (r *Report) Failed() int {
+	n := len(r.Robustness)
+	for _, c := range r.Cases {
+		if len(c.Faults) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Unreached is the rules that no case reaches.
+func (r *Report) Unreached() []health.Rule {
+	return slices.DeleteFunc(slices.Clone(r.Check.Rules), func(rule health.Rule) bool { return r.Reached[rule.Label] > 0 })
+}
+
+// Coverage is the share of the rules that a case reaches, in percent, rounded down.
+func (r *Report) Coverage() int {
+	return 100 * (len(r.Check.Rules) - len(r.Unreached())) / len(r.Check.Rules)
+}
+
+// Run runs the cases of a subject and the robustness corpus.
+func Run(s Subject, clock Clock) (*Report, error) {
+	oracle, err := eval.New(s.Check, func() int64 { return clock().Unix() })
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{Subject: s, oracle: oracle, clock: clock}
+	report := &Report{Check: s.Check, Reached: map[string]int{}}
+	report.Cases = parallel(len(s.Cases), func(i int) Result { return r.testCase(s.Cases[i]) })
+	for _, result := range report.Cases {
+		report.Reached[result.Rule]++
+	}
+	objects := s.corpus()
+	report.Objects = len(objects)
+	for _, result := range parallel(len(objects), func(i int) Result { return r.robust(objects[i]) }) {
+		if len(result.Faults) > 0 {
+			report.Robustness = append(report.Robustness, result)
+		}
+	}
+	return report, nil
+}
+
+// corpus is the robustness corpus on a bare object and on those of the cases.
+func (s Subject) corpus() []corpus.Case {
+	target := s.Check.Targets[0]
+	apiVersion, kind := "v1", concrete(target.Kinds[0])
+	if target.Group != "" {
+		apiVersion = concrete(target.Group) + "/v1"
+	}
+	var seeds []map[string]any
+	for _, c := range s.Cases {
+		seeds = append(seeds, c.Object)
+	}
+	return corpus.Objects(apiVersion, kind, seeds)
+}
+
+// concrete is a text that a glob matches.
+func concrete(glob string) string { return strings.ReplaceAll(glob, "*", "Example") }
+
+type runner struct {
+	Subject
+	oracle *eval.Evaluator
+	clock  Clock
+}
+
+func (r *runner) testCase(c Case) Result {
+	out := r.judge(c.Name, c.Object)
+	out.File, out.Line = c.File, c.Line
+	if len(out.Faults) > 0 {
+		return out
+	}
+	want, got := c.Want, out.Got
+	if c.AnyMessage {
+		want.Message = got.Message
+	}
+	if got != want {
+		out.Faults = append(out.Faults, fmt.Sprintf("got %s by %s, want %s", describe(got), out.Rule, describe(want)))
+	}
+	if c.Rule != "" && c.Rule != out.Rule {
+		out.Faults = append(out.Faults, fmt.Sprintf("got it by %s, want %s", out.Rule, c.Rule))
+	}
+	return out
+}
+
+func describe(v health.Verdict) string {
+	if v.Message == "" {
+		return string(v.Status)
+	}
+	return fmt.Sprintf("%s %q", v.Status, v.Message)
+}
+
+// judge asks the VM and the oracle. A check with now() is asked again where they
+// differ: the second may have changed between the two.
+func (r *runner) judge(name string, object map[string]any) Result {
+	const tries = 3
+	out := Result{Name: name}
+	for range tries {
+		oracle := r.oracle.Eval(object)
+		out.Rule = r.Check.Rules[oracle.Rule].Label
+		start := r.clock()
+		got, err := vm.Run(r.Script, r.Check.UseOpenLibs, object)
+		if took := r.clock().Sub(start); out.Took == 0 || took < out.Took {
+			out.Took = took
+		}
+		out.Got = health.Verdict{Status: health.Status(got.Status), Message: got.Message}
+		switch {
+		case err != nil:
+			out.Faults = []string{fmt.Sprintf("the script raises: %v", err)}
+		case out.Got != oracle.Verdict:
+			out.Faults = []string{fmt.Sprintf("Argo CD's VM says %s, cel-go says %s by %s", describe(out.Got), describe(oracle.Verdict), out.Rule)}
+		default:
+			out.Faults = nil
+			return out
+		}
+	}
+	return out
+}
+
+// robust is judge for an object of the corpus, which must not take long. Of three
+// tries the fastest counts, because the machine may have other work.
+func (r *runner) robust(c corpus.Case) Result {
+	out := r.judge(c.Name, c.Object)
+	for try := 0; try < 2 && len(out.Faults) == 0 && out.Took > MaxTime; try++ {
+		again := r.judge(c.Name, c.Object)
+		again.Took = min(again.Took, out.Took)
+		out = again
+	}
+	if len(out.Faults) == 0 && out.Took > MaxTime {
+		out.Faults = append(out.Faults, fmt.Sprintf("took %s, want at most %s", out.Took.Round(time.Millisecond), MaxTime))
+	}
+	return out
+}
+
+// parallel calls f for 0 to n-1, on all processors, and returns the results in
+// order.
+func parallel(n int, f func(i int) Result) []Result {
+	out := make([]Result, n)
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(max(n, 1), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				out[i] = f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+// Sort orders reports by file and name of their checks.
+func Sort(reports []*Report) {
+	slices.SortFunc(reports, func(a, b *Report) int {
+		return cmp.Or(cmp.Compare(a.Check.File, b.Check.File), cmp.Compare(a.Check.Line, b.Check.Line))
+	})
+}

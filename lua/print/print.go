@@ -1,0 +1,250 @@
+package print
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hallmark.dev/hallmark/lua/ast"
+)
+
+// width is where a condition is broken into lines.
+const width = 100
+
+// Block prints statements. It panics at a node that is not one of package ast's,
+// which only a change of that package can bring about.
+func Block(stmts []ast.Stmt) string {
+	var p printer
+	p.block(stmts, 0)
+	return p.b.String()
+}
+
+// Expr prints one expression in one line.
+func Expr(e ast.Expr) string { return expr(e, 0) }
+
+type printer struct{ b strings.Builder }
+
+func (p *printer) line(depth int, text string) {
+	p.b.WriteString(strings.Repeat("  ", depth) + text + "\n")
+}
+
+func (p *printer) block(stmts []ast.Stmt, depth int) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case ast.Blank:
+			p.b.WriteByte('\n')
+		case ast.Comment:
+			for l := range strings.SplitSeq(string(s), "\n") {
+				p.line(depth, strings.TrimRight("-- "+printable(l), " \t"))
+			}
+		case ast.Verbatim:
+			p.b.WriteString(strings.TrimRight(string(s), "\n") + "\n")
+		case ast.Local:
+			p.line(depth, "local "+s.Name+" = "+expr(s.Value, 0))
+		case ast.Return:
+			p.line(depth, "return "+expr(s.Value, 0))
+		case ast.If:
+			p.condition(s.Cond, depth)
+			p.block(s.Then, depth+1)
+			p.line(depth, "end")
+		default:
+			panic(fmt.Sprintf("lua: unsupported statement %T", s))
+		}
+	}
+}
+
+// condition prints "if ... then", a long one with one operand of its outermost
+// operator in each line.
+func (p *printer) condition(cond ast.Expr, depth int) {
+	text := expr(cond, 0)
+	outer, ok := cond.(ast.Binary)
+	if 2*depth+len("if  then")+len(text) <= width || !ok || outer.Op != "and" && outer.Op != "or" {
+		p.line(depth, "if "+text+" then")
+		return
+	}
+	operands := flatten(cond, outer.Op)
+	for i, o := range operands {
+		prefix := "  " + outer.Op + " "
+		if i == 0 {
+			prefix = "if "
+		}
+		p.line(depth, prefix+expr(o, precedence[outer.Op]+1))
+	}
+	p.line(depth, "then")
+}
+
+func flatten(e ast.Expr, op string) []ast.Expr {
+	if b, ok := e.(ast.Binary); ok && b.Op == op {
+		return append(flatten(b.X, op), flatten(b.Y, op)...)
+	}
+	return []ast.Expr{e}
+}
+
+// The precedence of operators, from the Lua 5.1 manual, 2.5.6.
+var precedence = map[string]int{
+	"or": 1, "and": 2,
+	"<": 3, ">": 3, "<=": 3, ">=": 3, "~=": 3, "==": 3,
+	"..": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6,
+}
+
+const (
+	unaryPrecedence = 7
+	highest         = 8 // what is indexed or called
+)
+
+// expr prints e, in parentheses where its operator binds less than least.
+func expr(e ast.Expr, least int) string {
+	text, own := bare(e)
+	if own < least {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// bare returns the text of e and how strongly its outermost operator binds.
+func bare(e ast.Expr) (string, int) {
+	switch e := e.(type) {
+	case ast.Name:
+		return string(e), highest
+	case ast.String:
+		return Quote(string(e)), highest - 1
+	case ast.Number:
+		return number(float64(e))
+	case ast.Bool:
+		return strconv.FormatBool(bool(e)), highest - 1
+	case ast.Nil:
+		return "nil", highest - 1
+	case ast.Index:
+		x := expr(e.X, highest)
+		if key, ok := e.Key.(ast.String); ok && IsName(string(key)) {
+			return x + "." + string(key), highest
+		}
+		return x + "[" + expr(e.Key, 0) + "]", highest
+	case ast.Call:
+		return expr(e.Func, highest) + "(" + list(e.Args) + ")", highest
+	case ast.Unary:
+		space := ""
+		if e.Op == "not" {
+			space = " "
+		}
+		x := expr(e.X, unaryPrecedence)
+		if strings.HasPrefix(x, "-") {
+			x = "(" + x + ")" // two dashes begin a comment
+		}
+		return e.Op + space + x, unaryPrecedence
+	case ast.Binary:
+		own := precedence[e.Op]
+		if own == 0 {
+			panic(fmt.Sprintf("lua: unsupported operator %q", e.Op))
+		}
+		right := own + 1
+		if e.Op == "and" || e.Op == "or" || e.Op == ".." {
+			right = own // these are associative
+		}
+		left := own
+		if own == precedence["=="] {
+			left = own + 1 // a comparison of a comparison is easily misread
+		}
+		return expr(e.X, left) + " " + e.Op + " " + expr(e.Y, right), own
+	case ast.Function:
+		return "function(" + strings.Join(e.Params, ", ") + ") return " + expr(e.Result, 0) + " end", highest - 1
+	case ast.Table:
+		return table(e), highest - 1
+	default:
+		panic(fmt.Sprintf("lua: unsupported expression %T", e))
+	}
+}
+
+func list(items []ast.Expr) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = expr(item, 0)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func table(t ast.Table) string {
+	var parts []string
+	if len(t.Items) > 0 {
+		parts = append(parts, list(t.Items))
+	}
+	for _, f := range t.Fields {
+		key := f.Key
+		if !IsName(key) {
+			key = "[" + Quote(key) + "]"
+		}
+		parts = append(parts, key+" = "+expr(f.Value, 0))
+	}
+	if len(parts) == 0 {
+		return "{}"
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+func number(n float64) (string, int) {
+	text := strconv.FormatFloat(n, 'g', -1, 64)
+	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		text = strconv.FormatFloat(n, 'f', 0, 64)
+	}
+	if math.Signbit(n) {
+		return text, unaryPrecedence
+	}
+	return text, highest - 1
+}
+
+// Quote prints a text as a Lua string in double quotes. What is not printable
+// UTF-8 becomes decimal escapes of three digits, which a digit may follow.
+func Quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + s[:size])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == utf8.RuneError && size == 1 || !strconv.IsPrint(r):
+			for _, c := range []byte(s[:size]) {
+				fmt.Fprintf(&b, `\%03d`, c)
+			}
+		default:
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// printable makes a line of a comment safe: what could end the line, or turn its
+// direction around, is replaced. A text that follows "-- " cannot open a long
+// comment, which begins with "--[".
+func printable(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == utf8.RuneError || strconv.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, line)
+}
+
+var keywords = map[string]bool{
+	"and": true, "break": true, "do": true, "else": true, "elseif": true, "end": true, "false": true, "for": true,
+	"function": true, "goto": true, "if": true, "in": true, "local": true, "nil": true, "not": true, "or": true,
+	"repeat": true, "return": true, "then": true, "true": true, "until": true, "while": true,
+}
+
+// IsName reports whether s is a Lua name: ASCII letters, digits and underscores,
+// no digit first, no keyword. "goto" is one in Argo CD's VM.
+func IsName(s string) bool {
+	for i, c := range []byte(s) {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && !keywords[s]
+}
