@@ -70,6 +70,10 @@
 //     unless useOpenLibs is set; any other use is an error.
 //
 // What Lua cannot do exactly is a fault of the spec that names the construct and
-// the way out; nothing is approximated. now() is the time in seconds since 1970,
-// a function of hallmark's own that Flux does not have.
+// the way out; nothing is approximated.
+//
+// Two functions are hallmark's own and not in Flux: now() is the time in seconds
+// since 1970, and list.first(c, test) is the first entry for which the test is
+// true, an error if it is for none. Messages, which Flux does not have, may use
+// both freely.
 package health

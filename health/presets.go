@@ -61,7 +61,7 @@ func exists(condition, status string) string {
 }
 
 func messageOf(condition string) string {
-	return "status.conditions.filter(c, c.?type.orValue('') == '" + condition + "')[0].message"
+	return "status.conditions.first(c, c.type == '" + condition + "').message"
 }
 
 // preset adds the rules that a shorthand stands for.

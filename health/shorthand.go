@@ -148,29 +148,19 @@ func among(path string, texts []string) string {
 }
 
 // holds is the CEL text that the condition stands for.
-func (c condition) holds() string { return c.path + ".exists(c, " + c.test(false) + ")" }
+func (c condition) holds() string { return c.path + ".exists(c, " + c.test() + ")" }
 
-// message is that of the first entry for which the condition holds. Its test
-// cannot err where another entry lacks a field.
-func (c condition) message() string {
-	return c.path + ".filter(c, " + c.test(true) + ")[0].message"
-}
+// message is that of the first entry for which the condition holds.
+func (c condition) message() string { return c.path + ".first(c, " + c.test() + ").message" }
 
-func (c condition) test(lenient bool) string {
+func (c condition) test() string {
 	var parts []string
 	for _, d := range c.demands {
-		field := "c." + d.field
-		if lenient {
-			field = "c.?" + d.field + ".orValue('')"
+		part := among("c."+d.field, d.values)
+		if d.not {
+			part = "!(has(c." + d.field + ") && " + part + ")"
 		}
-		switch {
-		case d.not && lenient:
-			parts = append(parts, "!("+among(field, d.values)+")")
-		case d.not:
-			parts = append(parts, "!(has(c."+d.field+") && "+among(field, d.values)+")")
-		default:
-			parts = append(parts, among(field, d.values))
-		}
+		parts = append(parts, part)
 	}
 	if c.current {
 		parts = append(parts, "(!has(c.observedGeneration) || !has(metadata.generation) || c.observedGeneration >= metadata.generation)")

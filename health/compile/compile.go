@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	celast "github.com/google/cel-go/common/ast"
@@ -25,9 +26,9 @@ func Lua(check *health.Check, version string) (string, error) {
 	if err := c.faults.Err(); err != nil {
 		return "", diag.WithHint(err, c.hint)
 	}
+	body = append(c.locals, body...)
 	script := []ast.Stmt{ast.Comment(header(check, version)), ast.Blank{}}
-	script = append(script, withHelpers(c.used)...)
-	script = append(script, c.locals...)
+	script = append(script, withHelpers(called(body))...)
 	return print.Block(append(script, body...)), nil
 }
 
@@ -42,7 +43,6 @@ const maxLocals = 140
 
 type compiler struct {
 	openLibs bool
-	used     map[string]bool // names of helpers
 
 	locals []ast.Stmt
 	byPath map[string]string // the local of a path
@@ -50,6 +50,7 @@ type compiler struct {
 
 	scope  []variable // iteration variables, innermost last
 	types  map[int64]*types.Type
+	source *celast.SourceInfo
 	report func(id int64, fact string) // at a place in the expression that is compiled
 	faults diag.List
 	hint   string
@@ -59,7 +60,7 @@ type compiler struct {
 type variable struct{ cel, lua string }
 
 func newCompiler(openLibs bool) *compiler {
-	c := &compiler{openLibs: openLibs, used: map[string]bool{}, byPath: map[string]string{}, names: map[string]bool{"obj": true, "os": true}}
+	c := &compiler{openLibs: openLibs, byPath: map[string]string{}, names: map[string]bool{"obj": true, "os": true}}
 	for _, global := range []string{"ipairs", "next", "pairs", "require", "select", "string", "table", "tonumber", "tostring", "type"} {
 		c.names[global] = true
 	}
@@ -72,7 +73,7 @@ func newCompiler(openLibs bool) *compiler {
 // enter makes expr the one that is compiled.
 func (c *compiler) enter(expr *health.Expr) celast.Expr {
 	checked := expr.AST.NativeRep()
-	c.types = checked.TypeMap()
+	c.types, c.source = checked.TypeMap(), checked.SourceInfo()
 	c.report = func(id int64, fact string) {
 		offset := 0
 		if r, ok := checked.SourceInfo().GetOffsetRange(id); ok {
@@ -88,9 +89,7 @@ func (c *compiler) rule(check *health.Check, rule health.Rule) []ast.Stmt {
 	if rule.Message != nil {
 		message = c.message(c.enter(rule.Message))
 	}
-	verdict := []ast.Stmt{ast.Return{Value: ast.Table{Fields: []ast.Field{
-		{Key: "status", Value: ast.String(rule.Status)}, {Key: "message", Value: message},
-	}}}}
+	verdict := []ast.Stmt{returned(rule.Status, message)}
 	comment := ast.Comment(fmt.Sprintf("%s, line %d", rule.Label, rule.Line-check.Line+1))
 	var cond ast.Expr
 	switch {
@@ -103,7 +102,92 @@ func (c *compiler) rule(check *health.Check, rule health.Rule) []ast.Stmt {
 	if cond == nil || cond == ast.Expr(ast.Bool(true)) {
 		return append([]ast.Stmt{ast.Blank{}, comment}, verdict...)
 	}
-	return []ast.Stmt{ast.Blank{}, comment, ast.If{Cond: cond, Then: verdict}}
+	out := []ast.Stmt{ast.Blank{}, comment}
+	if found, cond, message := c.findOnce(cond, message); found != nil {
+		verdict[0] = returned(rule.Status, message)
+		return append(out, found, ast.If{Cond: cond, Then: verdict})
+	}
+	return append(out, ast.If{Cond: cond, Then: verdict})
+}
+
+func returned(status health.Status, message ast.Expr) ast.Stmt {
+	return ast.Return{Value: ast.Table{Fields: []ast.Field{
+		{Key: "status", Value: ast.String(status)}, {Key: "message", Value: message},
+	}}}
+}
+
+// findOnce spares a rule a second search, where its message is about the entry that its
+// condition finds: any(list, test) becomes a test whether first(list, test) is there,
+// and that a variable.
+func (c *compiler) findOnce(cond, message ast.Expr) (found ast.Stmt, newCond, newMessage ast.Expr) {
+	var search ast.Expr
+	text, replaced := "", false
+	newMessage = replaceCall(message, "first", func(call ast.Call) ast.Expr {
+		if search == nil {
+			search, text = call, print.Expr(call)
+		}
+		if print.Expr(call) != text {
+			return call // another search, which is left where it is
+		}
+		return ast.Name(c.foundName())
+	})
+	if search == nil {
+		return nil, cond, message
+	}
+	newCond = replaceConjunct(cond, func(e ast.Expr) ast.Expr {
+		call, ok := e.(ast.Call)
+		if !ok || call.Func != ast.Expr(ast.Name("any")) {
+			return e
+		}
+		call.Func = ast.Name("first")
+		if print.Expr(call) != text {
+			return e
+		}
+		replaced = true
+		return notNil(ast.Name(c.foundName()))
+	})
+	if !replaced {
+		return nil, cond, message
+	}
+	return ast.Assign{Name: c.foundName(), Value: search}, newCond, newMessage
+}
+
+// foundName is the variable for what a rule finds, the same one for all rules.
+func (c *compiler) foundName() string {
+	if _, declared := c.byPath["found"]; !declared {
+		name := c.name("", "found")
+		c.byPath["found"] = name
+		c.locals = append(c.locals, ast.Local{Name: name})
+	}
+	return c.byPath["found"]
+}
+
+// replaceCall replaces the calls of a helper that stand in the arguments of others,
+// outside of functions.
+func replaceCall(e ast.Expr, helper string, by func(ast.Call) ast.Expr) ast.Expr {
+	if one, ok := e.(ast.One); ok {
+		return ast.One{X: replaceCall(one.X, helper, by)}
+	}
+	call, ok := e.(ast.Call)
+	if !ok {
+		return e
+	}
+	if call.Func == ast.Expr(ast.Name(helper)) {
+		return by(call)
+	}
+	args := slices.Clone(call.Args)
+	for i, arg := range args {
+		args[i] = replaceCall(arg, helper, by)
+	}
+	return ast.Call{Func: call.Func, Args: args}
+}
+
+// replaceConjunct calls by for each of the operands of a chain of "and".
+func replaceConjunct(e ast.Expr, by func(ast.Expr) ast.Expr) ast.Expr {
+	if b, ok := e.(ast.Binary); ok && b.Op == "and" {
+		return ast.Binary{Op: "and", X: replaceConjunct(b.X, by), Y: replaceConjunct(b.Y, by)}
+	}
+	return by(e)
 }
 
 // message is a Lua expression that is always a text.
@@ -116,9 +200,18 @@ func (c *compiler) message(e celast.Expr) ast.Expr {
 }
 
 // call is a call of a helper.
-func (c *compiler) call(helper string, args ...ast.Expr) ast.Expr {
-	c.used[helper] = true
+func (*compiler) call(helper string, args ...ast.Expr) ast.Expr {
 	return ast.Call{Func: ast.Name(helper), Args: args}
+}
+
+// concat is a call of the helper concat, which takes any number of texts. A helper that
+// returns nothing where it means nil would be left out as the last of them.
+func (c *compiler) concat(texts []ast.Expr) ast.Expr {
+	last := len(texts) - 1
+	if _, isCall := texts[last].(ast.Call); isCall {
+		texts[last] = ast.One{X: texts[last]}
+	}
+	return c.call("concat", texts...)
 }
 
 // refuse reports a construct that has no exact translation. What it returns is

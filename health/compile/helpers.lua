@@ -80,12 +80,27 @@ local function atMost(a, b)
   return (kind == "number" or kind == "string") and a <= b
 end
 
+-- an entry that is not of an older generation than the object
+local function current(entry, metadata)
+  return lacks(entry, "observedGeneration") or lacks(metadata, "generation")
+    or atMost(field(metadata, "generation"), field(entry, "observedGeneration"))
+end
+
 -- value in collection
 local function contains(collection, value)
   if type(collection) ~= "table" or value == nil then return nil end
   if collection[1] == nil then return type(value) == "string" and collection[value] ~= nil end
   for _, element in ipairs(collection) do
     if same(element, value) then return true end
+  end
+  return false
+end
+
+-- value in a list of literals
+local function oneOf(value, list)
+  if value == nil then return nil end
+  for _, element in ipairs(list) do
+    if element == value then return true end
   end
   return false
 end
@@ -205,9 +220,13 @@ end
 -- does the test hold for one element, or key of a map?
 local function any(collection, test)
   if type(collection) ~= "table" then return false end
-  for key, value in pairs(collection) do
-    if type(key) == "string" then value = key end
-    if test(value) then return true end
+  for i = 1, #collection do
+    if test(collection[i]) then return true end
+  end
+  if collection[1] == nil then
+    for key in pairs(collection) do
+      if test(key) then return true end
+    end
   end
   return false
 end
@@ -215,9 +234,13 @@ end
 -- does the test hold for each element, or key of a map?
 local function every(collection, test)
   if type(collection) ~= "table" then return false end
-  for key, value in pairs(collection) do
-    if type(key) == "string" then value = key end
-    if not test(value) then return false end
+  for i = 1, #collection do
+    if not test(collection[i]) then return false end
+  end
+  if collection[1] == nil then
+    for key in pairs(collection) do
+      if not test(key) then return false end
+    end
   end
   return true
 end
@@ -229,6 +252,15 @@ local function items(collection)
   for key in pairs(collection) do keys[#keys + 1] = key end
   table.sort(keys)
   return keys
+end
+
+-- the first element for which the test holds
+local function first(collection, test)
+  if type(collection) ~= "table" then return nil end
+  local list = items(collection)
+  for i = 1, #list do
+    if test(list[i]) then return list[i] end
+  end
 end
 
 -- does the test hold for just one? An element for which it is neither true nor false is an error

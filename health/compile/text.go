@@ -116,5 +116,5 @@ func (c *compiler) format(e celast.Expr, args []celast.Expr) ast.Expr {
 	if len(parts) == 0 {
 		return ast.String("")
 	}
-	return c.call("concat", parts...)
+	return c.concat(parts)
 }

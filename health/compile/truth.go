@@ -1,9 +1,12 @@
 package compile
 
 import (
+	"fmt"
+
 	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
 
 	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/lua/ast"
@@ -48,6 +51,9 @@ func (c *compiler) whenCall(e celast.Expr, want bool) ast.Expr {
 		}
 		return or(c.when(args[0], false), c.when(args[1], false))
 	case operators.LogicalOr:
+		if entry, ok := c.currentEntry(e); ok && want {
+			return c.call("current", entry, c.path(nil, "metadata"))
+		}
 		if want {
 			return or(c.when(args[0], true), c.when(args[1], true))
 		}
@@ -64,6 +70,22 @@ func (c *compiler) whenCall(e celast.Expr, want bool) ast.Expr {
 		return c.whenIn(e, args[0], args[1], want)
 	}
 	return nil
+}
+
+// currentEntry is the variable of the innermost loop where e asks whether that is
+// an entry of the current generation, as the shorthand condition does.
+func (c *compiler) currentEntry(e celast.Expr) (ast.Expr, bool) {
+	if len(c.scope) == 0 {
+		return nil, false
+	}
+	for _, v := range c.scope {
+		if v.cel == "metadata" {
+			return nil, false
+		}
+	}
+	v := c.scope[len(c.scope)-1]
+	text, err := parser.Unparse(e, c.source)
+	return ast.Name(v.lua), err == nil && text == fmt.Sprintf("!has(%[1]s.observedGeneration) || !has(metadata.generation) || %[1]s.observedGeneration >= metadata.generation", v.cel)
 }
 
 // whenEqual is a == b where want is true, and a != b otherwise.
@@ -133,22 +155,18 @@ func (c *compiler) whenEmpty(op string, a, b celast.Expr, want bool) ast.Expr {
 	return is(c.call("empty", c.value(of)), whenEmpty == want)
 }
 
+// maxSpelled is how many values of a list are compared one by one.
+const maxSpelled = 4
+
 func (c *compiler) whenIn(e, element, collection celast.Expr, want bool) ast.Expr {
+	items, ok := c.literals(collection)
+	if !ok {
+		return is(c.value(e), want)
+	}
 	x := c.value(element)
 	name, simple := x.(ast.Name)
-	if collection.Kind() != celast.ListKind || !simple {
-		return is(c.value(e), want)
-	}
-	var items []ast.Expr
-	for _, item := range collection.AsList().Elements() {
-		y := c.value(item)
-		if !isLiteral(y) {
-			return is(c.value(e), want)
-		}
-		items = append(items, y)
-	}
-	if len(items) == 0 {
-		return is(c.value(e), want)
+	if !simple || len(items) > maxSpelled {
+		return is(c.call("oneOf", x, ast.Table{Items: items}), want)
 	}
 	if want {
 		cond := ast.Expr(ast.Bool(false))
@@ -162,6 +180,20 @@ func (c *compiler) whenIn(e, element, collection celast.Expr, want bool) ast.Exp
 		cond = and(cond, ast.Binary{Op: "~=", X: name, Y: y})
 	}
 	return cond
+}
+
+// literals is the elements of a list of literals.
+func (c *compiler) literals(e celast.Expr) (items []ast.Expr, ok bool) {
+	if e.Kind() != celast.ListKind || e.AsList().Size() == 0 || len(e.AsList().OptionalIndices()) > 0 {
+		return nil, false
+	}
+	for _, element := range e.AsList().Elements() {
+		if element.Kind() != celast.LiteralKind {
+			return nil, false
+		}
+		items = append(items, c.literal(element))
+	}
+	return items, true
 }
 
 func and(a, b ast.Expr) ast.Expr {
@@ -191,7 +223,19 @@ func or(a, b ast.Expr) ast.Expr {
 func notNil(e ast.Expr) ast.Expr { return ast.Binary{Op: "~=", X: e, Y: ast.Nil{}} }
 
 // is compares a value that is true, false or anything else with a truth value.
-func is(e ast.Expr, want bool) ast.Expr { return ast.Binary{Op: "==", X: e, Y: ast.Bool(want)} }
+func is(e ast.Expr, want bool) ast.Expr {
+	if call, ok := e.(ast.Call); ok && want && predicates[call.Func] {
+		return e
+	}
+	return ast.Binary{Op: "==", X: e, Y: ast.Bool(want)}
+}
+
+// predicates are the helpers that return true, false or nil, and nothing else.
+var predicates = map[ast.Expr]bool{
+	ast.Name("contains"): true, ast.Name("empty"): true, ast.Name("endsWith"): true, ast.Name("equal"): true, ast.Name("includes"): true,
+	ast.Name("matches"): true, ast.Name("one"): true, ast.Name("oneOf"): true, ast.Name("same"): true, ast.Name("startsWith"): true,
+	ast.Name("truth"): true,
+}
 
 // isLiteral reports whether e is a literal, which is never nil.
 func isLiteral(e ast.Expr) bool {

@@ -159,8 +159,10 @@ func (c *compiler) callValue(e celast.Expr) ast.Expr {
 		}
 		return c.equality(args[0], args[1], c.value(args[0]), c.value(args[1]))
 	case operators.In:
-		element := c.value(args[0])
-		return c.call("contains", c.value(args[1]), element)
+		if items, ok := c.literals(args[1]); ok {
+			return c.call("oneOf", c.value(args[0]), ast.Table{Items: items})
+		}
+		return c.call("contains", c.value(args[1]), c.value(args[0]))
 	case operators.Conditional:
 		return c.call("choose", c.when(args[0], true), c.when(args[0], false), c.value(args[1]), c.value(args[2]))
 	case operators.Index:
@@ -217,7 +219,7 @@ func (c *compiler) sum(e celast.Expr) ast.Expr {
 		for _, o := range operands {
 			values = append(values, c.value(o))
 		}
-		return c.call("concat", values...)
+		return c.concat(values)
 	}
 	args := e.AsCall().Args()
 	helper := "plus"

@@ -68,12 +68,15 @@ func inRange(v ref.Val) ref.Val {
 }
 
 // collected is what becomes of a new collection: an empty one is both list and
-// map, as those of an object.
+// map, and a map has an order, as those of an object.
 func collected(v ref.Val) ref.Val {
 	switch c := v.(type) {
 	case traits.Mapper:
 		if c.Size() == types.IntZero {
 			return nothing{}
+		}
+		if _, done := c.(ordered); !done {
+			return ordered{c}
 		}
 	case traits.Lister:
 		if c.Size() == types.IntZero {

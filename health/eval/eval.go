@@ -118,3 +118,33 @@ func text(message cel.Program, activation any) string {
 	}
 	return ""
 }
+
+// Expressions prepares expressions that were checked with health.NewEnv. The
+// function that it returns gives the value of each for an object; an error is a value
+// of type *types.Err.
+func Expressions(asts []*cel.Ast, openLibs bool) (func(object map[string]any) []ref.Val, error) {
+	env, err := environment(nil, func() int64 { return 0 })
+	if err != nil {
+		return nil, err
+	}
+	var programs []cel.Program
+	for _, a := range asts {
+		p, err := program(env, &health.Expr{AST: a}, openLibs)
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, p)
+	}
+	return func(object map[string]any) []ref.Val {
+		activation := any(seen(object))
+		values := make([]ref.Val, len(programs))
+		for i, p := range programs {
+			value, _, err := p.Eval(activation)
+			if err != nil {
+				value = types.WrapErr(err)
+			}
+			values[i] = value
+		}
+		return values
+	}, nil
+}

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -70,7 +69,7 @@ func (a adapter) NativeToValue(value any) ref.Val {
 		if len(v) == 0 {
 			return nothing{}
 		}
-		return ordered{types.NewStringInterfaceMap(a, v), v}
+		return ordered{types.NewStringInterfaceMap(a, v)}
 	case []any:
 		if len(v) == 0 {
 			return nothing{}
@@ -80,14 +79,16 @@ func (a adapter) NativeToValue(value any) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(value)
 }
 
-// ordered is a map whose iterator visits the keys in their order.
-type ordered struct {
-	traits.Mapper
-	entries map[string]any
-}
+// ordered is a map whose iterator visits the keys, which are texts, in their order.
+type ordered struct{ traits.Mapper }
 
 func (o ordered) Iterator() traits.Iterator {
-	return types.NewStringList(types.DefaultTypeAdapter, slices.Sorted(maps.Keys(o.entries))).Iterator()
+	var keys []string
+	for it := o.Mapper.Iterator(); it.HasNext() == types.True; {
+		keys = append(keys, fmt.Sprint(it.Next().Value()))
+	}
+	slices.Sort(keys)
+	return types.NewStringList(types.DefaultTypeAdapter, keys).Iterator()
 }
 
 // nothing is an empty collection: a list and a map.

@@ -27,6 +27,9 @@ type Call struct {
 	Args []Expr
 }
 
+// One is (X): of a call that returns no value it makes nil.
+type One struct{ X Expr }
+
 // Unary is Op X, where Op is "not", "-" or "#".
 type Unary struct {
 	Op string
@@ -65,6 +68,7 @@ func (Bool) expr()     {}
 func (Nil) expr()      {}
 func (Index) expr()    {}
 func (Call) expr()     {}
+func (One) expr()      {}
 func (Unary) expr()    {}
 func (Binary) expr()   {}
 func (Function) expr() {}
@@ -73,8 +77,14 @@ func (Table) expr()    {}
 // Stmt is a statement.
 type Stmt interface{ stmt() }
 
-// Local declares one variable.
+// Local declares one variable, without a value where Value is nil.
 type Local struct {
+	Name  string
+	Value Expr
+}
+
+// Assign is Name = Value.
+type Assign struct {
 	Name  string
 	Value Expr
 }
@@ -99,6 +109,7 @@ type Blank struct{}
 type Verbatim string
 
 func (Local) stmt()    {}
+func (Assign) stmt()   {}
 func (If) stmt()       {}
 func (Return) stmt()   {}
 func (Comment) stmt()  {}

@@ -42,9 +42,15 @@ func (p *printer) block(stmts []ast.Stmt, depth int) {
 		case ast.Verbatim:
 			p.b.WriteString(strings.TrimRight(string(s), "\n") + "\n")
 		case ast.Local:
-			p.line(depth, "local "+s.Name+" = "+expr(s.Value, 0))
+			if s.Value == nil {
+				p.line(depth, "local "+s.Name)
+			} else {
+				p.line(depth, long("local "+s.Name+" = ", s.Value, 0, depth))
+			}
+		case ast.Assign:
+			p.line(depth, long(s.Name+" = ", s.Value, 0, depth))
 		case ast.Return:
-			p.line(depth, "return "+expr(s.Value, 0))
+			p.line(depth, long("return ", s.Value, 0, depth))
 		case ast.If:
 			p.condition(s.Cond, depth)
 			p.block(s.Then, depth+1)
@@ -58,21 +64,63 @@ func (p *printer) block(stmts []ast.Stmt, depth int) {
 // condition prints "if ... then", a long one with one operand of its outermost
 // operator in each line.
 func (p *printer) condition(cond ast.Expr, depth int) {
-	text := expr(cond, 0)
 	outer, ok := cond.(ast.Binary)
-	if 2*depth+len("if  then")+len(text) <= width || !ok || outer.Op != "and" && outer.Op != "or" {
-		p.line(depth, "if "+text+" then")
+	if fits("if  then"+expr(cond, 0), depth) || !ok || outer.Op != "and" && outer.Op != "or" {
+		p.line(depth, long("if ", cond, 0, depth)+" then")
 		return
 	}
-	operands := flatten(cond, outer.Op)
-	for i, o := range operands {
+	for i, o := range flatten(cond, outer.Op) {
 		prefix := "  " + outer.Op + " "
 		if i == 0 {
 			prefix = "if "
 		}
-		p.line(depth, prefix+expr(o, precedence[outer.Op]+1))
+		p.line(depth, long(prefix, o, precedence[outer.Op]+1, depth+min(i, 1)))
 	}
 	p.line(depth, "then")
+}
+
+func fits(line string, depth int) bool { return 2*depth+len(line) <= width }
+
+// long prints an expression behind a prefix. Where that is too long for one line, a
+// function that is the last argument gets lines of its own, and a chain of "and" or
+// "or" one line for each operand.
+func long(prefix string, e ast.Expr, least, depth int) string {
+	text := prefix + expr(e, least)
+	if fits(text, depth) {
+		return text
+	}
+	in := "\n" + strings.Repeat("  ", depth+1)
+	switch e := e.(type) {
+	case ast.Call:
+		if len(e.Args) == 0 {
+			break
+		}
+		last := len(e.Args) - 1
+		f, ok := e.Args[last].(ast.Function)
+		if !ok {
+			break
+		}
+		args := list(e.Args[:last])
+		if last > 0 {
+			args += ", "
+		}
+		return prefix + expr(e.Func, highest) + "(" + args + "function(" + strings.Join(f.Params, ", ") + ")" +
+			in + long("return ", f.Result, 0, depth+1) + "\n" + strings.Repeat("  ", depth) + "end)"
+	case ast.Binary:
+		if e.Op != "and" && e.Op != "or" || precedence[e.Op] < least {
+			break
+		}
+		var lines []string
+		for i, o := range flatten(e, e.Op) {
+			if i == 0 {
+				lines = append(lines, long(prefix, o, precedence[e.Op]+1, depth))
+			} else {
+				lines = append(lines, long(e.Op+" ", o, precedence[e.Op]+1, depth+1))
+			}
+		}
+		return strings.Join(lines, in)
+	}
+	return text
 }
 
 func flatten(e ast.Expr, op string) []ast.Expr {
@@ -124,6 +172,8 @@ func bare(e ast.Expr) (string, int) {
 		return x + "[" + expr(e.Key, 0) + "]", highest
 	case ast.Call:
 		return expr(e.Func, highest) + "(" + list(e.Args) + ")", highest
+	case ast.One:
+		return "(" + expr(e.X, 0) + ")", highest
 	case ast.Unary:
 		space := ""
 		if e.Op == "not" {

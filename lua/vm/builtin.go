@@ -37,3 +37,20 @@ func Builtins() []Kind {
 	})
 	return kinds
 }
+
+// Fixtures returns the objects, as YAML by file name, that Argo CD tests the health
+// script of a kind on.
+func Fixtures(group, kind string) map[string][]byte {
+	folder := path.Join(group, kind, "testdata")
+	entries, err := resource_customizations.Embedded.ReadDir(folder)
+	if err != nil {
+		return nil // a script without tests
+	}
+	fixtures := map[string][]byte{}
+	for _, entry := range entries {
+		if data, err := resource_customizations.Embedded.ReadFile(path.Join(folder, entry.Name())); err == nil {
+			fixtures[entry.Name()] = data
+		}
+	}
+	return fixtures
+}

@@ -440,6 +440,8 @@ func (f *flow) library(name string, args []facts, exprs []ast.Expr) facts {
 			}
 		}
 		return args[0]
+	case "concat", "sort", "unpack", "getn", "maxn":
+		f.mark(args[0], func(field *Field) { field.List = true })
 	case "insert":
 		value := args[len(args)-1]
 		if table, ok := exprs[0].(*ast.IdentExpr); ok {
