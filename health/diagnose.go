@@ -122,8 +122,8 @@ func (f formula) contradiction() string {
 		return "it is false"
 	}
 	if sides := f.operands("_||_"); sides != nil {
-		if why := sides[0].contradiction(); why != "" && sides[1].contradiction() != "" {
-			return why
+		if sides[0].contradiction() != "" {
+			return sides[1].contradiction()
 		}
 		return ""
 	}

@@ -45,12 +45,19 @@ type domain struct {
 	not     bool
 }
 
-// domain takes e == 'a', e != 'a', e in ['a', 'b'] and the negation of each apart.
+// domain takes e == 'a', e != 'a', e in ['a', 'b'], e == 'a' || e == 'b' and the
+// negation of each apart.
 func (f formula) domain() (d domain, ok bool) {
 	if inner := f.operands("!_"); inner != nil {
 		d, ok = inner[0].domain()
 		d.not = !d.not
 		return d, ok
+	}
+	if sides := f.operands("_||_"); sides != nil {
+		d, ok = sides[0].domain()
+		other, ok2 := sides[1].domain()
+		d.values = append(d.values, other.values...)
+		return d, ok && ok2 && d.subject == other.subject && !d.not && !other.not
 	}
 	for _, operator := range []string{"_==_", "_!=_"} {
 		sides := f.operands(operator)

@@ -28,3 +28,23 @@ it decides), coverage in percent and passed. -o junit is for CI systems.`
 const healthTestExample = `  hallmark health test checks/
   hallmark health test --cover 100 -v certificate.yaml
   hallmark health test --library '*' -o junit > report.xml`
+
+const healthBuildHelp = `Build what a platform team installs from specs (FILE, or each spec of DIR) and from
+hallmark's own library (--library). A spec with a fault, or with a construct that Lua
+cannot do exactly, builds nothing.
+
+  argocd-cm        the ConfigMap argocd-cm with the checks and nothing else
+  argocd-cm-patch  the same as a strategic-merge patch
+  helm-values      values for the argo-cd Helm chart
+  operator         spec.resourceHealthChecks for the Argo CD operator
+  flux             healthCheckExprs for a Kustomization or HelmRelease of Flux
+  lua              the script of one check
+  layout           health.lua, health_test.yaml and testdata in the folder --out, as
+                   Argo CD's own resource_customizations are laid out
+
+What an output cannot express is said on standard error.`
+
+const healthBuildExample = `  hallmark health build checks/ > argocd-cm.yaml
+  hallmark health build --library cert-manager.io --library batch/cronjob -o helm-values > values.yaml
+  hallmark health build -o layout --out resource_customizations checks/
+  hallmark health build --expand certificate.yaml`

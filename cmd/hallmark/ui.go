@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -88,12 +89,18 @@ func describe(err error) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// printError writes `hallmark: error: ...`, one line for each fault, then the
-// remedy where one is known. Argo CD shows the first line, so it stands alone.
+// printError writes `hallmark: error: ...`, one line for each fault, with the place in
+// the source below it where the fault has that, then the remedy where one is
+// known. Argo CD shows the first line, so it stands alone.
 func printError(w io.Writer, err error) {
+	carets := excerpts(err)
 	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimRight(line, "\n"); line != "" {
-			fmt.Fprintf(w, "hallmark: error: %s\n", printable(line))
+		if line = strings.TrimRight(line, "\n"); line == "" {
+			continue
+		}
+		fmt.Fprintf(w, "hallmark: error: %s\n", printable(line))
+		for _, shown := range carets[line] {
+			fmt.Fprintf(w, "    | %s\n", printable(shown))
 		}
 	}
 	hint := diag.Hint(err)
@@ -103,6 +110,21 @@ func printError(w io.Writer, err error) {
 	if hint != "" {
 		fmt.Fprintf(w, "hallmark: hint: %s\n", printable(hint))
 	}
+}
+
+// excerpts are the lines of the source, with a caret, that belong below the faults of
+// an error, by the text of the fault.
+func excerpts(err error) map[string][]string {
+	var list diag.List
+	var one *diag.Error
+	if !errors.As(err, &list) && errors.As(err, &one) {
+		list = diag.List{one}
+	}
+	shown := map[string][]string{}
+	for _, fault := range list {
+		shown[fault.Error()] = fault.Caret()
+	}
+	return shown
 }
 
 func printWarnings(w io.Writer, warnings []string) {

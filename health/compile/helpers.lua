@@ -23,6 +23,13 @@ local function open(value, key)
   return value ~= nil and (type(value) ~= "table" or type(key) == "number" or value[1] == nil)
 end
 
+-- value.?key.orValue(default)
+local function getOr(value, key, default)
+  local found = field(value, key)
+  if found ~= nil then return found end
+  if open(value, key) then return default end
+end
+
 -- a whole number that Lua holds exactly
 local function whole(n)
   if type(n) == "number" and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992 then return n end

@@ -80,6 +80,11 @@ func (c *compiler) optionalResult(e celast.Expr) ast.Expr {
 	if !c.isOptional(call.Target()) {
 		return c.refuse(e, "%s() of something that is not optional", call.FunctionName())
 	}
+	if target := call.Target(); call.FunctionName() == "orValue" && (isCall(target, operators.OptSelect) || isCall(target, operators.OptIndex)) {
+		if args := target.AsCall().Args(); !c.isOptional(args[0]) {
+			return c.call("getOr", c.value(args[0]), c.optionalKey(args[1]), c.value(call.Args()[0]))
+		}
+	}
 	o := c.optionalOf(call.Target())
 	none := ast.Binary{Op: "==", X: o.value, Y: ast.Nil{}}
 	switch call.FunctionName() {

@@ -209,3 +209,16 @@ func Sort(reports []*Report) {
 		return cmp.Or(cmp.Compare(a.Check.File, b.Check.File), cmp.Compare(a.Check.Line, b.Check.Line))
 	})
 }
+
+// Verdicts is what the VM says of each case of a subject.
+func Verdicts(s Subject) ([]health.Verdict, error) {
+	var out []health.Verdict
+	for _, c := range s.Cases {
+		v, err := vm.Run(s.Script, s.Check.UseOpenLibs, c.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", c.File, c.Line, c.Name, err)
+		}
+		out = append(out, health.Verdict{Status: health.Status(v.Status), Message: v.Message})
+	}
+	return out, nil
+}

@@ -136,7 +136,11 @@ func (f Field) Mapping(known ...string) map[string]Field {
 	fields := map[string]Field{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, name) {
-			f.at(f.path, nil, keys[name]).Faultf("unknown field %q, want one of %s", name, strings.Join(known, ", "))
+			want := "no fields"
+			if len(known) > 0 {
+				want = "one of " + strings.Join(known, ", ")
+			}
+			f.at(f.path, nil, keys[name]).Faultf("unknown field %q, want %s", name, want)
 			continue
 		}
 		path := name

@@ -82,30 +82,30 @@ func (p *printer) condition(cond ast.Expr, depth int) {
 func fits(line string, depth int) bool { return 2*depth+len(line) <= width }
 
 // long prints an expression behind a prefix. Where that is too long for one line, a
-// function that is the last argument gets lines of its own, and a chain of "and" or
-// "or" one line for each operand.
+// function that is the last argument gets lines of its own, and otherwise each
+// argument, entry or operand does.
 func long(prefix string, e ast.Expr, least, depth int) string {
 	text := prefix + expr(e, least)
 	if fits(text, depth) {
 		return text
 	}
-	in := "\n" + strings.Repeat("  ", depth+1)
+	in, out := "\n"+strings.Repeat("  ", depth+1), "\n"+strings.Repeat("  ", depth)
 	switch e := e.(type) {
+	case ast.One:
+		return long(prefix+"(", e.X, 0, depth) + ")"
+	case ast.Function:
+		return prefix + head(e) + in + long("return ", e.Result, 0, depth+1) + out + "end"
 	case ast.Call:
-		if len(e.Args) == 0 {
-			break
+		return prefix + expr(e.Func, highest) + "(" + longArgs(prefix, e, depth) + ")"
+	case ast.Table:
+		if len(e.Items) > 0 {
+			break // literals, which are as easily read in one line
 		}
-		last := len(e.Args) - 1
-		f, ok := e.Args[last].(ast.Function)
-		if !ok {
-			break
+		var b strings.Builder
+		for _, f := range e.Fields {
+			b.WriteString(in + long(key(f.Key)+" = ", f.Value, 0, depth+1) + ",")
 		}
-		args := list(e.Args[:last])
-		if last > 0 {
-			args += ", "
-		}
-		return prefix + expr(e.Func, highest) + "(" + args + "function(" + strings.Join(f.Params, ", ") + ")" +
-			in + long("return ", f.Result, 0, depth+1) + "\n" + strings.Repeat("  ", depth) + "end)"
+		return prefix + "{" + b.String() + out + "}"
 	case ast.Binary:
 		if e.Op != "and" && e.Op != "or" || precedence[e.Op] < least {
 			break
@@ -122,6 +122,36 @@ func long(prefix string, e ast.Expr, least, depth int) string {
 	}
 	return text
 }
+
+// longArgs prints the arguments of a call that is too long for its line.
+func longArgs(prefix string, e ast.Call, depth int) string {
+	in, out := "\n"+strings.Repeat("  ", depth+1), "\n"+strings.Repeat("  ", depth)
+	if len(e.Args) == 0 {
+		return ""
+	}
+	last := len(e.Args) - 1
+	before := list(e.Args[:last])
+	if last > 0 {
+		before += ", "
+	}
+	switch arg := e.Args[last].(type) {
+	case ast.Function:
+		if fits(prefix+expr(e.Func, highest)+before+head(arg), depth) {
+			return before + long("", arg, 0, depth)
+		}
+	case ast.Call:
+		if last == 0 {
+			return long("", arg, 0, depth)
+		}
+	}
+	args := make([]string, len(e.Args))
+	for i, arg := range e.Args {
+		args[i] = in + long("", arg, 0, depth+1)
+	}
+	return strings.Join(args, ",") + out
+}
+
+func head(f ast.Function) string { return "function(" + strings.Join(f.Params, ", ") + ")" }
 
 func flatten(e ast.Expr, op string) []ast.Expr {
 	if b, ok := e.(ast.Binary); ok && b.Op == op {
@@ -199,7 +229,7 @@ func bare(e ast.Expr) (string, int) {
 		}
 		return expr(e.X, left) + " " + e.Op + " " + expr(e.Y, right), own
 	case ast.Function:
-		return "function(" + strings.Join(e.Params, ", ") + ") return " + expr(e.Result, 0) + " end", highest - 1
+		return head(e) + " return " + expr(e.Result, 0) + " end", highest - 1
 	case ast.Table:
 		return table(e), highest - 1
 	default:
@@ -221,16 +251,20 @@ func table(t ast.Table) string {
 		parts = append(parts, list(t.Items))
 	}
 	for _, f := range t.Fields {
-		key := f.Key
-		if !IsName(key) {
-			key = "[" + Quote(key) + "]"
-		}
-		parts = append(parts, key+" = "+expr(f.Value, 0))
+		parts = append(parts, key(f.Key)+" = "+expr(f.Value, 0))
 	}
 	if len(parts) == 0 {
 		return "{}"
 	}
 	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+// key is the key of a table's entry.
+func key(name string) string {
+	if IsName(name) {
+		return name
+	}
+	return "[" + Quote(name) + "]"
 }
 
 func number(n float64) (string, int) {

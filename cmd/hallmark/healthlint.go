@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hallmark.dev/hallmark/health/lint"
+	"hallmark.dev/hallmark/internal/yamldoc"
+	"hallmark.dev/hallmark/lua/vm"
+)
+
+// maxLinted is the most that is read of a script or of an argocd-cm. etcd keeps no
+// object of more than 1.5 MiB.
+const maxLinted = 8 << 20
+
+// lintCall is the flags of a call.
+type lintCall struct {
+	group, kind, output string
+	objects             []string
+	openLibs, builtin   bool
+	strict, summary     bool
+}
+
+func healthLintCommand(env *environment) *cobra.Command {
+	var call lintCall
+	cmd := &cobra.Command{
+		Use: "lint [FILE|-]...", Short: "Find the faults of hand-written health scripts and of an argocd-cm",
+		Long: healthLintHelp + lintRulesHelp(), Example: healthLintExample,
+		RunE: func(_ *cobra.Command, args []string) error { return env.lintHealth(args, call) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&call.objects, "objects", nil, "`file` with objects of the kind, as a cluster holds them: documents, or the list of `kubectl get -o yaml` (repeatable)")
+	flags.StringVar(&call.group, "group", "", "API `group` of the kind that a script is for")
+	flags.StringVar(&call.kind, "kind", "", "`kind` that a script is for")
+	flags.BoolVar(&call.openLibs, "open-libs", false, "the scripts run with useOpenLibs")
+	flags.BoolVar(&call.builtin, "argocd-builtin", false, "lint the scripts that Argo CD brings along; with --group and --kind those alone")
+	flags.BoolVar(&call.strict, "strict", false, "fail on warnings as well")
+	flags.BoolVar(&call.summary, "summary", false, "print only how many findings there are of each rule")
+	flags.StringVarP(&call.output, "output", "o", "text", "`format`: text or json")
+	return cmd
+}
+
+func (env *environment) lintHealth(args []string, call lintCall) error {
+	switch {
+	case call.output != "text" && call.output != "json":
+		return usageError{fmt.Errorf("-o: got %q, want text or json", call.output)}
+	case call.builtin && (len(args) > 0 || len(call.objects) > 0 || call.openLibs):
+		return usageError{errors.New("--argocd-builtin takes no files, --objects or --open-libs: the scripts, their objects and libraries are Argo CD's")}
+	case !call.builtin && len(args) == 0:
+		return usageError{errors.New("no script and no argocd-cm given, and no --argocd-builtin")}
+	}
+	var report lintReport
+	if call.builtin {
+		kinds := slices.DeleteFunc(vm.Builtins(), func(k vm.Kind) bool {
+			return call.group != "" && k.Group != call.group || call.kind != "" && k.Kind != call.kind
+		})
+		if len(kinds) == 0 {
+			return fmt.Errorf("Argo CD brings no health script along for group %q and kind %q", call.group, call.kind)
+		}
+		report.Linted = len(kinds)
+		report.Findings = lint.Builtins(kinds, env.now)
+	} else {
+		objects, err := env.lintObjects(call.objects)
+		if err != nil {
+			return err
+		}
+		for _, arg := range args {
+			findings, err := env.lintFile(arg, call, objects)
+			if err != nil {
+				return err
+			}
+			report.Findings = append(report.Findings, findings...)
+		}
+		report.Linted = len(args)
+	}
+	report.count()
+	if err := report.write(env.stdout, call); err != nil {
+		return err
+	}
+	return report.verdict(call)
+}
+
+// lintFile lints a script or an argocd-cm. Standard input is a script unless it is an
+// argocd-cm.
+func (env *environment) lintFile(file string, call lintCall, objects []lint.Object) ([]lint.Finding, error) {
+	name, data := file, []byte(nil)
+	var err error
+	if file == "-" {
+		name = "standard input"
+		data, err = readAll(env.stdin, name, "a script or an argocd-cm", maxLinted)
+	} else {
+		data, err = readFile(file, "a script or an argocd-cm", maxLinted)
+	}
+	if err != nil {
+		return nil, err
+	}
+	opts := lint.Options{Group: call.group, Kind: call.kind, OpenLibs: call.openLibs, Objects: objects, Now: env.now}
+	if lint.IsConfigMap(file) {
+		return lint.ConfigMap(name, data, opts)
+	}
+	if file == "-" {
+		if findings, err := lint.ConfigMap(name, data, opts); err == nil {
+			return findings, nil
+		}
+	}
+	if opts.Kind == "" && len(objects) > 0 {
+		opts.Group, opts.Kind = lint.GroupKind(objects[0].Value)
+	}
+	opts.Kind = cmp.Or(opts.Kind, "Example")
+	return lint.Script(name, string(data), opts), nil
+}
+
+// lintObjects reads objects: documents and lists.
+func (env *environment) lintObjects(files []string) ([]lint.Object, error) {
+	var objects []lint.Object
+	for _, file := range files {
+		name, data, err := env.readManifests(file)
+		if err != nil {
+			return nil, err
+		}
+		docs, err := yamldoc.Limits{Bytes: maxManifests}.Stream(name, data)
+		if err != nil {
+			return nil, err
+		}
+		found := len(objects)
+		for _, doc := range docs {
+			object, ok := doc.Value.(map[string]any)
+			if !ok {
+				continue
+			}
+			items, isList := object["items"].([]any)
+			if !isList {
+				items = []any{object}
+			}
+			for _, item := range items {
+				if o, ok := item.(map[string]any); ok {
+					objects = append(objects, lint.Object{Name: objectName(o), Value: o})
+				}
+			}
+		}
+		if len(objects) == found {
+			return nil, fmt.Errorf("%s: no objects in it", name)
+		}
+	}
+	return objects, nil
+}
+
+func objectName(o map[string]any) string {
+	metadata, _ := o["metadata"].(map[string]any)
+	kind, _ := o["kind"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	return strings.TrimSpace(kind + " " + path.Join(namespace, name))
+}
+
+// lintReport is the object of -o json; its fields are described in the help.
+type lintReport struct {
+	Linted   int            `json:"linted"`
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Rules    []lintCount    `json:"rules"`
+	Findings []lint.Finding `json:"findings"`
+}
+
+type lintCount struct {
+	Rule     lint.Rule `json:"rule"`
+	Errors   int       `json:"errors"`
+	Warnings int       `json:"warnings"`
+	Files    int       `json:"files"` // in how many of them
+}
+
+func (r *lintReport) count() {
+	r.Rules = []lintCount{}
+	if r.Findings == nil {
+		r.Findings = []lint.Finding{}
+	}
+	for _, rule := range lint.Rules() {
+		c := lintCount{Rule: rule.Rule}
+		files := map[string]bool{}
+		for _, f := range r.Findings {
+			if f.Rule != rule.Rule {
+				continue
+			}
+			files[f.File] = true
+			if f.Severity == lint.Error {
+				c.Errors++
+			} else {
+				c.Warnings++
+			}
+		}
+		if c.Files = len(files); c.Files > 0 {
+			r.Rules = append(r.Rules, c)
+		}
+		r.Errors += c.Errors
+		r.Warnings += c.Warnings
+	}
+}
+
+func (r *lintReport) write(w io.Writer, call lintCall) error {
+	var out bytes.Buffer
+	if call.output == "json" {
+		if call.summary {
+			r.Findings = []lint.Finding{}
+		}
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(r); err != nil {
+			return err
+		}
+	} else {
+		r.text(&out, call.summary)
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (r *lintReport) text(out *bytes.Buffer, summary bool) {
+	line := func(format string, args ...any) { out.WriteString(printable(fmt.Sprintf(format, args...)) + "\n") }
+	for _, f := range r.Findings {
+		if summary {
+			break
+		}
+		where := f.File
+		if f.Line > 0 {
+			where += fmt.Sprint(":", f.Line)
+		}
+		message := f.Message
+		if f.Key != "" {
+			message = f.Key + ": " + message
+		}
+		line("%s: %s: %s (%s)", where, f.Severity, message, f.Rule)
+		if f.Case != "" {
+			more := ""
+			if f.Cases > 1 {
+				more = fmt.Sprintf(", and %d more", f.Cases-1)
+			}
+			line("    %s%s", f.Case, more)
+		}
+		if f.Hint != "" {
+			line("    hint: %s", f.Hint)
+		}
+	}
+	if summary {
+		line("%8s %8s %8s  %s", "errors", "warnings", "files", "rule")
+		for _, c := range r.Rules {
+			line("%8d %8d %8d  %s", c.Errors, c.Warnings, c.Files, c.Rule)
+		}
+	}
+	if len(r.Findings) == 0 {
+		line("ok: %s", counted(r.Linted, "file"))
+		return
+	}
+	line("%s, %s in %s", counted(r.Errors, "error"), counted(r.Warnings, "warning"), counted(r.Linted, "file"))
+}
+
+// counted is a number and what it counts.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// verdict is the error of a run that found faults. They are the result and stand on
+// standard output.
+func (r *lintReport) verdict(call lintCall) error {
+	switch {
+	case r.Errors > 0:
+		return fmt.Errorf("%s found", counted(r.Errors, "error"))
+	case r.Warnings > 0 && call.strict:
+		return fmt.Errorf("%s found", counted(r.Warnings, "warning"))
+	}
+	return nil
+}
