@@ -8,6 +8,9 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
+// CELVersion is that of cel-go, as go.mod has it.
+const CELVersion = "v0.31.0"
+
 // Bounds of one expression: far above what a person writes, and low enough that
 // no checker, printer or Lua function overflows.
 const (

@@ -48,3 +48,21 @@ const healthBuildExample = `  hallmark health build checks/ > argocd-cm.yaml
   hallmark health build --library cert-manager.io --library batch/cronjob -o helm-values > values.yaml
   hallmark health build -o layout --out resource_customizations checks/
   hallmark health build --expand certificate.yaml`
+
+const healthEvalHelp = `Say what health checks say of objects: YAML or JSON, several documents, lists as kubectl
+prints them. The checks are those of specs (SPEC, or each of DIR), of hallmark's own
+library (--library), of an argocd-cm (--argocd-cm) with the scripts that Argo CD itself
+brings along, and of one script for every object that no other is for (--lua); for each
+object they are asked in this order. Each runs in Argo CD's own Lua VM. A status "error" is a script that raises, which makes an
+application Unknown; "empty" is a script without a verdict, which blocks a wave.
+
+With --fail-on the exit code is 1 where an object has one of the statuses, so that a
+pipeline can wait for what Argo CD would wait for: --fail-on not-healthy passes where
+every object that a check is for is Healthy.
+
+With -o json the result is a list of objects with kind, group, namespace, name, status,
+message, rule (of a spec) and check (where it is from).`
+
+const healthEvalExample = `  kubectl get certificate -A -o yaml | hallmark health eval --library cert-manager.io
+  hallmark health eval -f widget.yaml --lua health.lua
+  kubectl get -f release.yaml -o yaml | hallmark health eval --argocd-cm argocd-cm.yaml --fail-on not-healthy`

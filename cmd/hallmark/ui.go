@@ -66,7 +66,8 @@ them with their stamps. Says ok, or names each object that changed.`
 const verifyExample = `  hallmark render examples/checkout | hallmark verify
   hallmark verify manifests.yaml`
 
-const versionHelp = `Print the versions of hallmark, of the renderers and of sops, which are compiled in.`
+const versionHelp = `Print the versions of hallmark and of what is compiled in: the renderers, sops, cel-go,
+gopher-lua, and the Argo CD whose health checks and Lua VM are used.`
 
 const versionExample = `  hallmark version
   hallmark version -o json`

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"hallmark.dev/hallmark/health"
+	"hallmark.dev/hallmark/lua/vm"
 	"hallmark.dev/hallmark/plugin"
 )
 
@@ -24,13 +27,20 @@ func hallmarkVersion() string {
 	return "devel"
 }
 
+// components is hallmark and what is compiled in.
+func components() []plugin.Component {
+	return slices.Concat(
+		[]plugin.Component{{Name: "hallmark", Version: hallmarkVersion()}}, plugin.Components(),
+		[]plugin.Component{{Name: "cel", Version: health.CELVersion}, {Name: "lua", Version: vm.Lua}, {Name: "argo-cd", Version: vm.ArgoCD}})
+}
+
 func versionCommand(env *environment) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print hallmark's version and those of its renderers",
 		Long: versionHelp, Example: versionExample, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			versions := append([]plugin.Component{{Name: "hallmark", Version: hallmarkVersion()}}, plugin.Components()...)
+			versions := components()
 			switch output {
 			case "text":
 				for _, v := range versions {

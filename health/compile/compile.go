@@ -51,7 +51,7 @@ type compiler struct {
 	scope  []variable // iteration variables, innermost last
 	types  map[int64]*types.Type
 	source *celast.SourceInfo
-	report func(id int64, fact string) // at a place in the expression that is compiled
+	report func(id int64, before int, fact string) // at so many characters before a node of the expression
 	faults diag.List
 	hint   string
 }
@@ -74,10 +74,10 @@ func newCompiler(openLibs bool) *compiler {
 func (c *compiler) enter(expr *health.Expr) celast.Expr {
 	checked := expr.AST.NativeRep()
 	c.types, c.source = checked.TypeMap(), checked.SourceInfo()
-	c.report = func(id int64, fact string) {
+	c.report = func(id int64, before int, fact string) {
 		offset := 0
 		if r, ok := checked.SourceInfo().GetOffsetRange(id); ok {
-			offset = int(r.Start)
+			offset = max(int(r.Start)-before, 0)
 		}
 		c.faults.Add(expr.Fault(offset, fact))
 	}
@@ -217,7 +217,11 @@ func (c *compiler) concat(texts []ast.Expr) ast.Expr {
 // refuse reports a construct that has no exact translation. What it returns is
 // never printed.
 func (c *compiler) refuse(e celast.Expr, format string, args ...any) ast.Expr {
-	c.report(e.ID(), fmt.Sprintf(format, args...))
+	before := 0
+	if e.Kind() == celast.CallKind && e.AsCall().IsMemberFunction() {
+		before = len(e.AsCall().FunctionName()) // cel-go's place is that of the parenthesis
+	}
+	c.report(e.ID(), before, fmt.Sprintf(format, args...))
 	return ast.Nil{}
 }
 

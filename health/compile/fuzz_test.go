@@ -99,7 +99,7 @@ func compareSeed(t *testing.T, seed uint64) (n tally) {
 		}
 		before := len(c.faults)
 		c.types, c.source = checked.NativeRep().TypeMap(), checked.NativeRep().SourceInfo()
-		c.report = func(int64, string) { c.faults.Addf("", 0, 0, "refused") }
+		c.report = func(int64, int, string) { c.faults.Addf("", 0, 0, "refused") }
 		e := checked.NativeRep().Expr()
 		value, yes, no := c.value(e), c.when(e, true), c.when(e, false)
 		if len(c.faults) > before {

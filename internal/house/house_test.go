@@ -46,10 +46,14 @@ var rows = []row{
 	{folder: "plugin/server", may: []string{"plugin"}},
 
 	{folder: "health", may: []string{"internal/*"}},
-	{folder: "health/compile", may: []string{"health", "lua/ast", "lua/print"}},
+	{folder: "health/compile", may: []string{"health", "internal/*", "lua/ast", "lua/print"}, tests: []string{"lua/vm"}},
+	{folder: "health/corpus", std: true},
 	{folder: "health/eval", may: []string{"health"}},
-	{folder: "health/suite", may: []string{"health", "health/*", "lua/vm"}},
-	{folder: "health/library"},
+	{folder: "health/export", may: []string{"health", "internal/*"}, tests: []string{"lua/vm"}},
+	{folder: "health/infer", may: []string{"health", "internal/*"}},
+	{folder: "health/library", tests: []string{"lua/vm"}}, // the cases of argo-cd's own scripts
+	{folder: "health/lint", may: []string{"health/corpus", "internal/*", "lua/vm"}},
+	{folder: "health/suite", may: []string{"health", "health/*", "internal/*", "lua/vm"}},
 
 	{folder: "lua/ast", std: true},
 	{folder: "lua/print", may: []string{"lua/ast"}, std: true},
@@ -60,6 +64,7 @@ var rows = []row{
 	{folder: "internal/confine"},
 	{folder: "internal/diag", std: true},
 	{folder: "internal/evidence", may: []string{"internal/*"}},
+	{folder: "internal/fields", may: []string{"internal/*"}},
 	{folder: "internal/house", std: true},
 	{folder: "internal/ledger", may: []string{"internal/*"}},
 	{folder: "internal/object", std: true},
@@ -302,6 +307,24 @@ func TestToolVersions(t *testing.T) {
 		ours := required(t, "go.mod", tc.module)
 		if got := required(t, path.Join("tools", tc.tool, "go.mod"), tc.module); got != ours {
 			t.Errorf("tools/%s builds %s %s, go.mod requires %s", tc.tool, tc.module, got, ours)
+		}
+	}
+}
+
+// TestVersions keeps the versions that hallmark prints of itself at those of go.mod.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ file, constant, module string }{
+		{"health/env.go", "CELVersion", "github.com/google/cel-go"},
+		{"lua/vm/version.go", "Lua", "github.com/yuin/gopher-lua"},
+		{"lua/vm/version.go", "ArgoCD", "github.com/argoproj/argo-cd/v2"},
+	} {
+		data, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(tc.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := tc.constant + ` = "` + required(t, "go.mod", tc.module) + `"`; !strings.Contains(string(data), want) {
+			t.Errorf("%s has no %s", tc.file, want)
 		}
 	}
 }
