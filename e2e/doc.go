@@ -62,6 +62,20 @@
 //     hallmark.yaml for an Application that names no plugin, and any folder for one
 //     that names it.
 //
+// TestHealth has a cluster and an Argo CD of its own for each release, into whose
+// argocd-cm what `hallmark health build -o argocd-cm-patch` printed is merged by
+// kubectl patch while Argo CD runs:
+//
+//   - wave: a custom resource in wave 0 and a Deployment in wave 1, for an exact kind
+//     and one of a wildcard, by specs of testdata/health and by hallmark's library.
+//     Without a status it is Progressing, and there is no Deployment; a failure is
+//     Degraded and fails the sync; in the next sync the Deployment follows when it is
+//     Healthy. When both change, the new Deployment waits until the controller has
+//     seen the new generation. Each time the Application and the sync have the
+//     check's message.
+//   - beside: a check written by hand raises a script error, which the object shows,
+//     and makes the Application Unknown. Ours beside it say what is.
+//
 // TestManifests has an API server accept what ../manifests installs, and looks at
 // the pod that comes of it. TestImage builds what ../Dockerfile describes and runs
 // it in a jail beside both Argo CDs (see package jail), with policy and keys as

@@ -43,8 +43,8 @@
 // all hold:
 //
 //	when       a CEL expression
-//	condition  {type, status, reason, notReason, current, path}, or a list of such. status, reason and notReason
-//	           are a text or a list of texts. With current: true an entry whose own observedGeneration is older
+//	condition  {type, status, reason, notReason, current, path}, or a list of such. type, status, reason and
+//	           notReason are a text or a list of texts. With current: true an entry whose own observedGeneration is older
 //	           than metadata.generation does not count.
 //	phase      a text or a list of texts
 //	message    a CEL expression. Whole numbers and booleans are printed; no value, or any other, is no message.

@@ -37,24 +37,32 @@ var jobRules = []presetRule{
 }
 
 // ledgerRules are those of a MigrationLedger. Healthy needs every change that the
-// object asks for to be recorded as SUCCEEDED, and, where it asks for one, by that
-// source revision: a change that an earlier release recorded proves nothing of
-// this one. An expired lease means that somebody has to look, never that the
-// change did not happen.
+// object asks for to be recorded as SUCCEEDED, with its invariants checked and
+// holding, and, where it asks for one, by that source revision: a change that an
+// earlier release recorded proves nothing of this one. An expired lease means that
+// somebody has to look, never that the change did not happen.
 var ledgerRules = []presetRule{
 	{Progressing, "int(string(status.observedGeneration)) < metadata.generation",
 		"'waiting for generation ' + string(metadata.generation) + ' to be observed, seen is ' + string(status.observedGeneration)"},
+	{Degraded, "status.changes.exists(c, c.state == 'FAILED' && " + asked + ")",
+		"'failed: ' + status.changes.filter(c, c.state == 'FAILED' && " + asked + ").map(c, c.key).join(', ')"},
+	{Degraded, "status.changes.exists(c, c.state == 'SUCCEEDED' && c.invariants.exists(i, i.holds == false) && " + asked + ")",
+		"'an invariant is broken: ' + status.changes.first(c, c.state == 'SUCCEEDED' && c.invariants.exists(i, i.holds == false) && " + asked + ").key"},
+	{Degraded, exists("LeaseExpired", "True"), "'investigate, do not re-run: ' + " + messageOf("LeaseExpired")},
 	{Degraded, exists("Stalled", "True"), messageOf("Stalled")},
-	{Degraded, "status.changes.exists(c, c.state == 'FAILED' && spec.changes.exists(s, s.key == c.key))",
-		"'failed: ' + status.changes.filter(c, c.state == 'FAILED').map(c, c.key).join(', ')"},
-	{Degraded, "status.changes.exists(c, c.state == 'SUCCEEDED' && c.invariants.exists(i, i.holds == false) && spec.changes.exists(s, s.key == c.key))",
-		"'an invariant is broken'"},
-	{Degraded, exists("LeaseExpired", "True"), messageOf("LeaseExpired")},
-	{Healthy, "size(spec.changes) > 0 && spec.changes.all(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED' && (!has(s.sourceRevision) || s.sourceRevision == c.sourceRevision)))",
-		"string(size(spec.changes)) + ' changes are recorded as done'"},
-	{Progressing, "size(spec.changes) > 0",
+	{Healthy, "size(spec.changes) > 0 && spec.changes.all(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED'" +
+		" && (!has(s.sourceRevision) || s.sourceRevision == c.sourceRevision) && (!has(c.invariants) || c.invariants.all(i, i.holds == true))))",
+		"'recorded as done: ' + spec.changes.map(s, s.key).join(', ')"},
+	{Progressing, "spec.changes.exists(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED' && s.sourceRevision != c.sourceRevision))",
+		"'recorded by another revision: ' + status.changes.filter(c, spec.changes.exists(s, s.key == c.key && has(s.sourceRevision) && s.sourceRevision != c.sourceRevision))" +
+			".map(c, c.key + ' by ' + c.sourceRevision).join(', ')"},
+	{Progressing, "spec.changes.exists(s, !status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED'))",
 		"'waiting for ' + spec.changes.filter(s, !status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED')).map(s, s.key).join(', ')"},
+	{Progressing, "size(spec.changes) > 0", "'an invariant is not checked yet'"},
 }
+
+// asked is true of an entry c of the status that the spec asks for.
+const asked = "spec.changes.exists(s, s.key == c.key)"
 
 func exists(condition, status string) string {
 	return "status.conditions.exists(c, c.type == '" + condition + "' && c.status == '" + status + "')"

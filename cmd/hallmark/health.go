@@ -33,7 +33,7 @@ func healthCommand(env *environment) *cobra.Command {
 		},
 		RunE: func(*cobra.Command, []string) error { return usageError{errors.New("no command given")} },
 	}
-	cmd.AddCommand(healthBuildCommand(env), healthTestCommand(env), healthEvalCommand(env))
+	cmd.AddCommand(healthBuildCommand(env), healthTestCommand(env), healthEvalCommand(env), healthLintCommand(env), healthInferCommand(env))
 	return cmd
 }
 

@@ -16,6 +16,7 @@ func healthTestCommand(env *environment) *cobra.Command {
 	var output string
 	var cover int
 	var verbose bool
+	var maxTime time.Duration
 	cmd := &cobra.Command{
 		Use: "test [FILE|DIR]...", Short: "Run the cases of specs in Argo CD's Lua VM and in cel-go",
 		Long: healthTestHelp, Example: healthTestExample,
@@ -36,7 +37,7 @@ func healthTestCommand(env *environment) *cobra.Command {
 			}
 			var reports []*suite.Report
 			for _, subject := range subjects {
-				report, err := suite.Run(subject, env.now)
+				report, err := suite.Run(subject, suite.Options{Now: env.now, CPU: threadTime, MaxTime: maxTime})
 				if err != nil {
 					return err
 				}
@@ -64,6 +65,7 @@ func healthTestCommand(env *environment) *cobra.Command {
 	s.flags(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "`format`: text, json or junit")
 	cmd.Flags().IntVar(&cover, "cover", 0, "fail where the cases of a check reach less than this `percentage` of its rules")
+	cmd.Flags().DurationVar(&maxTime, "max-time", suite.MaxTime, "the most processor time that a check may take for an object of the corpus, 0 for no bound")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every case, not only those that fail")
 	return cmd
 }

@@ -17,7 +17,8 @@ cases of certificate.yaml stand in certificate_test.yaml beside it.
 
 Each check is also given a corpus of objects that controllers and people really make
 (no status, a list without entries, a text where a number belongs, 10,000 conditions):
-for each of them both must agree on a valid status and a message, within 50 ms.
+for each of them both must agree on a valid status and a message, and the script must not
+take more than 50 ms of processor time.
 
 A rule that no case reaches is counted; -v names it, and --cover 100 makes it a failure.
 

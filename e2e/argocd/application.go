@@ -130,7 +130,11 @@ type Resource struct {
 	Group, Version, Kind, Namespace, Name string
 	Status, Message                       string
 	HookType, HookPhase                   string
+	Health                                Health // from Argo CD 3 on only where it is told to keep it here
 }
+
+// Health is what a check said of an object.
+type Health struct{ Status, Message string }
 
 func (r Resource) apiVersion() string { return strings.TrimPrefix(r.Group+"/"+r.Version, "/") }
 
@@ -171,6 +175,15 @@ func (app *Application) Synced(revision string) error {
 		return errors.New("the sync operation is not over")
 	case len(s.Conditions) > 0:
 		return fmt.Errorf("conditions: %+v", s.Conditions)
+	}
+	return nil
+}
+
+// OperationOf is the sync that StartSync returned mark for, nil if it has not
+// started.
+func (app *Application) OperationOf(mark Info) *OperationState {
+	if state := app.Status.OperationState; state != nil && slices.Contains(state.Operation.Info, mark) {
+		return state
 	}
 	return nil
 }
@@ -287,7 +300,24 @@ func (a *ArgoCD) AwaitRefresh(t testing.TB, name string) *Application {
 // until that has succeeded.
 func (a *ArgoCD) Sync(t testing.TB, name string) *Application {
 	t.Helper()
-	mark := Info{Name: "e2e", Value: rand.Text()} // tells this operation from an earlier one
+	mark := a.StartSync(t, name)
+	return a.WaitFor(t, name, "is synced by hand", func(app *Application) error {
+		state := app.OperationOf(mark)
+		switch {
+		case state == nil:
+			return errors.New("the sync has not started")
+		case state.Phase != "Succeeded":
+			return fmt.Errorf("the sync is %s: %s", state.Phase, state.Message)
+		}
+		return nil
+	})
+}
+
+// StartSync is Sync that does not wait. What it returns tells this operation
+// from an earlier one.
+func (a *ArgoCD) StartSync(t testing.TB, name string) Info {
+	t.Helper()
+	mark := Info{Name: "e2e", Value: rand.Text()}
 	a.patch(t, name, cluster.MergePatch, cluster.Object{
 		"operation": cluster.Object{
 			"initiatedBy": cluster.Object{"username": "e2e"},
@@ -298,16 +328,7 @@ func (a *ArgoCD) Sync(t testing.TB, name string) *Application {
 		// of the new one.
 		"status": cluster.Object{"operationState": nil},
 	})
-	return a.WaitFor(t, name, "is synced by hand", func(app *Application) error {
-		state := app.Status.OperationState
-		switch {
-		case state == nil || !slices.Contains(state.Operation.Info, mark):
-			return errors.New("the sync has not started")
-		case state.Phase != "Succeeded":
-			return fmt.Errorf("the sync is %s: %s", state.Phase, state.Message)
-		}
-		return nil
-	})
+	return mark
 }
 
 func (a *ArgoCD) patch(t testing.TB, name, kind string, patch any) {

@@ -72,13 +72,15 @@ type ArgoCD struct {
 
 	controller, repoServer *process.Process
 	path                   string // PATH with the released helm and kustomize on it
+	env                    []string
 }
 
 // Start starts the release in a cluster, from the programs in bin. Root is the
-// folder of hallmark's repository. It stops with the test.
-func Start(t testing.TB, c *cluster.Cluster, release Release, bin, root string) *ArgoCD {
+// folder of hallmark's repository. Env sets options of the programs by their
+// variables, over those that the package sets. It stops with the test.
+func Start(t testing.TB, c *cluster.Cluster, release Release, bin, root string, env ...string) *ArgoCD {
 	t.Helper()
-	a := &ArgoCD{Release: release, Cluster: c, Bin: absolute(t, bin), Root: absolute(t, root), Plugins: filepath.Join(c.Dir, "plugins")}
+	a := &ArgoCD{Release: release, Cluster: c, Bin: absolute(t, bin), Root: absolute(t, root), Plugins: filepath.Join(c.Dir, "plugins"), env: env}
 	if err := os.Mkdir(a.Plugins, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,7 @@ func (a *ArgoCD) start(t testing.TB, name string, args ...string) *process.Proce
 	t.Helper()
 	return process.Start(t, process.Program{
 		Name: name, Path: filepath.Join(a.Bin, a.Release.Program()), Args: args, Home: a.Cluster.Dir, Logs: a.Cluster.Logs,
-		Env: []string{
+		Env: append([]string{
 			"PATH=" + a.path,
 			"ARGOCD_BINARY_NAME=argocd-" + name,
 			"ARGOCD_PLUGINSOCKFILEPATH=" + a.Plugins,
@@ -130,7 +132,7 @@ func (a *ArgoCD) start(t testing.TB, name string, args ...string) *process.Proce
 			"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(a.Cluster.Dir, "askpass.sock"),
 			"ARGOCD_SSH_DATA_PATH=" + a.Cluster.Dir,
 			"ARGOCD_TLS_DATA_PATH=" + a.Cluster.Dir,
-		},
+		}, a.env...), // of two of a name the last counts
 	})
 }
 

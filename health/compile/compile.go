@@ -39,14 +39,17 @@ func header(check *health.Check, version string) string {
 
 // maxLocals is how many paths get a local of their own. A Lua function has at
 // most 200 locals, and the helpers are locals too.
-const maxLocals = 140
+const maxLocals = 110
 
 type compiler struct {
 	openLibs bool
 
 	locals []ast.Stmt
 	byPath map[string]string // the local of a path
-	names  map[string]bool   // taken by locals and by iteration variables
+
+	tests    map[string]string // the names of functions, by their text
+	declared []ast.Stmt        // those that the rule in hand declares
+	names    map[string]bool   // taken by locals and by iteration variables
 
 	scope  []variable // iteration variables, innermost last
 	types  map[int64]*types.Type
@@ -60,7 +63,7 @@ type compiler struct {
 type variable struct{ cel, lua string }
 
 func newCompiler(openLibs bool) *compiler {
-	c := &compiler{openLibs: openLibs, byPath: map[string]string{}, names: map[string]bool{"obj": true, "os": true}}
+	c := &compiler{openLibs: openLibs, byPath: map[string]string{}, tests: map[string]string{}, names: map[string]bool{"obj": true, "os": true}}
 	for _, global := range []string{"ipairs", "next", "pairs", "require", "select", "string", "table", "tonumber", "tostring", "type"} {
 		c.names[global] = true
 	}
@@ -89,7 +92,6 @@ func (c *compiler) rule(check *health.Check, rule health.Rule) []ast.Stmt {
 	if rule.Message != nil {
 		message = c.message(c.enter(rule.Message))
 	}
-	verdict := []ast.Stmt{returned(rule.Status, message)}
 	comment := ast.Comment(fmt.Sprintf("%s, line %d", rule.Label, rule.Line-check.Line+1))
 	var cond ast.Expr
 	switch {
@@ -99,15 +101,26 @@ func (c *compiler) rule(check *health.Check, rule health.Rule) []ast.Stmt {
 	case rule.When != nil:
 		cond = c.when(c.enter(rule.When), true)
 	}
-	if cond == nil || cond == ast.Expr(ast.Bool(true)) {
-		return append([]ast.Stmt{ast.Blank{}, comment}, verdict...)
-	}
 	out := []ast.Stmt{ast.Blank{}, comment}
-	if found, cond, message := c.findOnce(cond, message); found != nil {
-		verdict[0] = returned(rule.Status, message)
-		return append(out, found, ast.If{Cond: cond, Then: verdict})
+	if cond != nil {
+		cond = c.hoist(cond, nil)
 	}
-	return append(out, ast.If{Cond: cond, Then: verdict})
+	message = c.hoist(message, nil)
+	if cond == nil || cond == ast.Expr(ast.Bool(true)) {
+		return append(c.declare(out), returned(rule.Status, message))
+	}
+	found, cond, message := c.findOnce(cond, message)
+	if out = c.declare(out); found != nil {
+		out = append(out, found)
+	}
+	return append(out, ast.If{Cond: cond, Then: []ast.Stmt{returned(rule.Status, message)}})
+}
+
+// declare adds the functions that the rule in hand needs.
+func (c *compiler) declare(out []ast.Stmt) []ast.Stmt {
+	out = append(out, c.declared...)
+	c.declared = nil
+	return out
 }
 
 func returned(status health.Status, message ast.Expr) ast.Stmt {

@@ -115,10 +115,13 @@ func (c *compiler) guarded(variable string, test celast.Expr, want bool) ast.Exp
 	return f
 }
 
+// needsFirst are the helpers that are not true where their first argument is nil.
+var needsFirst = map[ast.Expr]bool{ast.Name("oneOf"): true, ast.Name("any"): true, ast.Name("every"): true, ast.Name("equal"): true}
+
 // asksField reports whether e holds only where a field of the variable is a
 // certain value.
 func asksField(e ast.Expr, variable ast.Name) bool {
-	if call, ok := e.(ast.Call); ok && call.Func == ast.Expr(ast.Name("oneOf")) {
+	if call, ok := e.(ast.Call); ok && needsFirst[call.Func] {
 		_, isField := fieldOf(call.Args[0], variable)
 		return isField
 	}

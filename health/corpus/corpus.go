@@ -76,7 +76,10 @@ type Case struct {
 	Variation Variation
 	// Base is the name of the case that this one was made from, "" for one that is
 	// as it was given.
-	Base   string
+	Base string
+	// Path is what was changed, such as status.conditions[0].reason; "" for nothing
+	// and for the changes of a bare object's conditions.
+	Path   string
 	Object map[string]any
 }
 
@@ -104,7 +107,7 @@ func Objects(apiVersion, kind string, seeds []map[string]any) []Case {
 	m.whole(bare)
 	m.observed(with(bare, map[string]any{}, "status"))
 	m.conditions(bare)
-	m.add(Refused, "spec removed", without(bare, "spec"))
+	m.add(Refused, "spec", " removed", without(bare, "spec"))
 	for i, seed := range seeds {
 		if seed["apiVersion"] == nil {
 			seed = with(seed, apiVersion, "apiVersion")
@@ -144,7 +147,10 @@ func (m *maker) seed(name string, object map[string]any) {
 
 // add adds an object unless an equal one is there. One in another order is always
 // added, because it is compared with its base; so is a large one, which nothing equals.
-func (m *maker) add(variation Variation, what string, object map[string]any) {
+func (m *maker) add(variation Variation, path, what string, object map[string]any) {
+	if path != "" {
+		what = path + what
+	}
 	if variation != Order && variation != Large && !m.huge {
 		print := fingerprint(object)
 		if m.seen[print] {
@@ -152,7 +158,7 @@ func (m *maker) add(variation Variation, what string, object map[string]any) {
 		}
 		m.seen[print] = true
 	}
-	m.cases = append(m.cases, Case{Name: m.base + ": " + what, Variation: variation, Base: m.base, Object: object})
+	m.cases = append(m.cases, Case{Name: m.base + ": " + what, Variation: variation, Base: m.base, Path: path, Object: object})
 }
 
 func size(v any) int {
@@ -181,18 +187,18 @@ func fingerprint(v any) string {
 
 // whole changes the status as a whole, and metadata.
 func (m *maker) whole(object map[string]any) {
-	m.add(NoStatus, "status removed", without(object, "status"))
-	m.add(NoStatus, "status: null", with(object, nil, "status"))
-	m.add(NoStatus, "status: {}", with(object, map[string]any{}, "status"))
+	m.add(NoStatus, "status", " removed", without(object, "status"))
+	m.add(NoStatus, "status", ": null", with(object, nil, "status"))
+	m.add(NoStatus, "status", ": {}", with(object, map[string]any{}, "status"))
 	for _, v := range others(nil) {
 		if _, ok := v.value.(map[string]any); !ok {
-			m.add(Refused, "status: "+v.name, with(object, v.value, "status"))
+			m.add(Refused, "status", ": "+v.name, with(object, v.value, "status"))
 		}
 	}
 	for _, field := range []string{"annotations", "labels", "generation", "namespace"} {
-		m.add(Absent, "metadata."+field+" removed", without(object, "metadata", field))
+		m.add(Absent, "metadata."+field, " removed", without(object, "metadata", field))
 	}
-	m.add(Deleted, "metadata.deletionTimestamp set", with(object, "2024-05-01T10:00:00Z", "metadata", "deletionTimestamp"))
+	m.add(Deleted, "metadata.deletionTimestamp", " set", with(object, "2024-05-01T10:00:00Z", "metadata", "deletionTimestamp"))
 }
 
 // observed changes the generation that the controller has seen.
@@ -201,43 +207,58 @@ func (m *maker) observed(object map[string]any) {
 	if !ok {
 		return
 	}
-	// A generation of at least 2 has an older one.
-	generation := max(wholeNumber(at(object, "metadata", "generation")), 2)
+	generation := wholeNumber(at(object, "metadata", "generation"))
+	if generation < 2 { // there is none older
+		generation = 2
+		object = with(object, entriesAt(status, generation), "status")
+	}
 	object = with(object, generation, "metadata", "generation")
+	const path = "status.observedGeneration"
 	set := func(v Variation, what string, value any) {
-		m.add(v, "status.observedGeneration "+what, with(object, value, "status", "observedGeneration"))
+		m.add(v, path, " "+what, with(object, value, "status", "observedGeneration"))
+	}
+	// The older one is of the type that the controller writes.
+	number, text := Stale, Observed
+	if _, ok := status["observedGeneration"].(string); ok {
+		number, text = Observed, Stale
 	}
 	set(Observed, "equal to the generation", generation)
-	set(Stale, "older", generation-1)
-	set(Stale, "older, a text", fmt.Sprint(generation-1))
+	set(number, "older", generation-1)
+	set(text, "older, a text", fmt.Sprint(generation-1))
 	set(Observed, "newer", generation+1)
 	set(Observed, "equal, a text", fmt.Sprint(generation))
 	set(Observed, "a text that is no number", "unknown")
 	set(Observed, "-1", int64(-1))
 	set(Observed, "a float", float64(generation)-0.5)
 	set(Refused, "true", true)
-	m.add(Absent, "status.observedGeneration removed", without(object, "status", "observedGeneration"))
-	m.add(Absent, "metadata.generation removed, status.observedGeneration set",
+	m.add(Absent, path, " removed", without(object, "status", "observedGeneration"))
+	m.add(Absent, path, " set, metadata.generation removed",
 		without(with(object, generation, "status", "observedGeneration"), "metadata", "generation"))
 
-	old := olderEntries(status, generation-1).(map[string]any)
-	m.add(Stale, "observedGeneration of all entries older", with(object, old, "status"))
+	old := with(object, entriesAt(at(object, "status"), generation-1), "status")
+	switch status["observedGeneration"].(type) {
+	case nil:
+	case string:
+		old = with(old, fmt.Sprint(generation), "status", "observedGeneration")
+	default:
+		old = with(old, generation, "status", "observedGeneration")
+	}
+	m.add(Stale, "", "observedGeneration of all entries older", old)
 }
 
-// olderEntries sets observedGeneration wherever an entry of a list has it, at any
-// depth.
-func olderEntries(v any, generation int64) any {
+// entriesAt sets observedGeneration wherever an entry of a list has it, at any depth.
+func entriesAt(v any, generation int64) any {
 	switch v := v.(type) {
 	case map[string]any:
 		changed := map[string]any{}
 		for key, value := range v {
-			changed[key] = olderEntries(value, generation)
+			changed[key] = entriesAt(value, generation)
 		}
 		return changed
 	case []any:
 		changed := make([]any, len(v))
 		for i, item := range v {
-			changed[i] = olderEntries(item, generation)
+			changed[i] = entriesAt(item, generation)
 			if entry, ok := changed[i].(map[string]any); ok && entry["observedGeneration"] != nil {
 				entry["observedGeneration"] = generation
 			}

@@ -75,7 +75,7 @@ func TestCases(t *testing.T) {
 		{"object 1: metadata.labels removed", corpus.Absent, "metadata", `{"generation":5,"name":"w"}`},
 		{"object 1: status.observedGeneration removed", corpus.Absent, "status.observedGeneration", "null"},
 		{"object 1: status.observedGeneration older", corpus.Stale, "status.observedGeneration", "4"},
-		{"object 1: status.observedGeneration older, a text", corpus.Stale, "status.observedGeneration", `"4"`},
+		{"object 1: status.observedGeneration older, a text", corpus.Observed, "status.observedGeneration", `"4"`},
 		{"object 1: status.observedGeneration newer", corpus.Observed, "status.observedGeneration", "6"},
 		{"object 1: status.observedGeneration equal, a text", corpus.Observed, "status.observedGeneration", `"5"`},
 		{"object 1: status.observedGeneration -1", corpus.Observed, "status.observedGeneration", "-1"},
@@ -120,6 +120,37 @@ func TestCases(t *testing.T) {
 				t.Errorf("got base %q, want %q", c.Base, base)
 			}
 		})
+	}
+}
+
+// TestStaleAsWritten: a controller that writes the generation as a text writes an older
+// one as a text as well.
+func TestStaleAsWritten(t *testing.T) {
+	t.Parallel()
+	object := map[string]any{
+		"metadata": map[string]any{"generation": int64(1)},
+		"status":   map[string]any{"observedGeneration": "1", "parents": []any{map[string]any{"observedGeneration": int64(1)}}},
+	}
+	got := map[string]corpus.Variation{}
+	for _, c := range corpus.Objects("v1", "Widget", []map[string]any{object}) {
+		got[c.Name] = c.Variation
+		if c.Name == "object 1: observedGeneration of all entries older" {
+			if g := []any{value(c.Object, "metadata.generation"), value(c.Object, "status.observedGeneration"), value(c.Object, "status.parents.0.observedGeneration")}; !reflect.DeepEqual(g, []any{int64(2), "2", int64(1)}) {
+				t.Errorf("got generations %v, want 2, \"2\" and 1", g)
+			}
+		}
+	}
+	for name, want := range map[string]corpus.Variation{
+		"object 1: status.observedGeneration older, a text":     corpus.Stale,
+		"object 1: status.observedGeneration older":             corpus.Observed,
+		"object 1: observedGeneration of all entries older":     corpus.Stale,
+		"bare object: status.observedGeneration older":          corpus.Stale,
+		"bare object: status.observedGeneration older, a text":  corpus.Observed,
+		"object 1: status.parents[0].observedGeneration: a map": corpus.Refused,
+	} {
+		if v, ok := got[name]; !ok || v != want {
+			t.Errorf("%q: got variation %d (there: %t), want %d", name, v, ok, want)
+		}
 	}
 }
 

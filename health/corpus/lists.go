@@ -13,31 +13,31 @@ func (m *maker) conditions(object map[string]any) {
 	conditions := func(list any) map[string]any {
 		return with(object, map[string]any{"conditions": list}, "status")
 	}
-	m.add(EmptyList, "status.conditions: []", conditions([]any{}))
-	m.add(Absent, "status.conditions: null", conditions(nil))
+	m.add(EmptyList, "", "status.conditions: []", conditions([]any{}))
+	m.add(Absent, "", "status.conditions: null", conditions(nil))
 	for _, v := range others([]any{}) {
-		m.add(Refused, "status.conditions: "+v.name, conditions(v.value))
+		m.add(Refused, "", "status.conditions: "+v.name, conditions(v.value))
 	}
 	for _, v := range others(map[string]any{}) {
-		m.add(Refused, "status.conditions[0]: "+v.name, conditions([]any{v.value}))
+		m.add(Refused, "", "status.conditions[0]: "+v.name, conditions([]any{v.value}))
 	}
-	m.add(Hole, "status.conditions: [null]", conditions([]any{nil}))
-	m.add(Absent, "status.conditions[0]: {}", conditions([]any{map[string]any{}}))
-	m.add(Another, "one condition", conditions([]any{ready}))
+	m.add(Hole, "", "status.conditions: [null]", conditions([]any{nil}))
+	m.add(Absent, "", "status.conditions[0]: {}", conditions([]any{map[string]any{}}))
+	m.add(Another, "", "one condition", conditions([]any{ready}))
 	for _, key := range slices.Sorted(maps.Keys(ready)) {
 		entry := without(ready, key)
-		m.add(Absent, "one condition without "+key, conditions([]any{entry}))
-		m.add(Absent, "one condition with "+key+": null", conditions([]any{with(ready, nil, key)}))
+		m.add(Absent, "", "one condition without "+key, conditions([]any{entry}))
+		m.add(Absent, "", "one condition with "+key+": null", conditions([]any{with(ready, nil, key)}))
 		for _, v := range others("") {
-			m.add(Refused, "one condition with "+key+": "+v.name, conditions([]any{with(ready, v.value, key)}))
+			m.add(Refused, "", "one condition with "+key+": "+v.name, conditions([]any{with(ready, v.value, key)}))
 		}
 	}
 	for _, status := range []string{"False", "Unknown", "", "true"} {
-		m.add(Another, fmt.Sprintf("one condition with status %q", status), conditions([]any{with(ready, status, "status")}))
+		m.add(Another, "", fmt.Sprintf("one condition with status %q", status), conditions([]any{with(ready, status, "status")}))
 	}
-	m.add(Double, "two conditions of one type", conditions([]any{ready, with(ready, "False", "status")}))
-	m.add(Hole, "two conditions with a null between", conditions([]any{ready, nil, with(ready, "Other", "type")}))
-	m.add(Message, "one condition with an unusual message", conditions([]any{with(ready, unusual, "message")}))
+	m.add(Double, "", "two conditions of one type", conditions([]any{ready, with(ready, "False", "status")}))
+	m.add(Hole, "", "two conditions with a null between", conditions([]any{ready, nil, with(ready, "Other", "type")}))
+	m.add(Message, "", "one condition with an unusual message", conditions([]any{with(ready, unusual, "message")}))
 }
 
 // lists changes the lists of an object as lists.
@@ -57,7 +57,7 @@ func (m *maker) lists(object map[string]any) {
 		if len(list) == 0 || p[0] == "metadata" {
 			return
 		}
-		m.add(Hole, p.String()+" with a null in it", with(object, slices.Insert(slices.Clone(list), 1, nil), p...))
+		m.add(Hole, p.String(), " with a null in it", with(object, slices.Insert(slices.Clone(list), 1, nil), p...))
 		m.grow(object, p, list)
 	})
 }
@@ -70,7 +70,7 @@ func (m *maker) alone(object map[string]any, p place) {
 		}
 	}
 	status := with(map[string]any{}, []any{}, p[1:]...)
-	m.add(EmptyList, p.String()+": [], and nothing else in the status", with(object, status, "status"))
+	m.add(EmptyList, p.String(), ": [], and nothing else in the status", with(object, status, "status"))
 }
 
 func (m *maker) order(object map[string]any, p place, list []any, rotations *int) {
@@ -79,7 +79,7 @@ func (m *maker) order(object map[string]any, p place, list []any, rotations *int
 		if print := fingerprint(to); !slices.Contains(seen, print) && *rotations < maxRotations {
 			*rotations++
 			seen = append(seen, print)
-			m.add(Order, p.String()+" "+what, with(object, to, p...))
+			m.add(Order, p.String(), " "+what, with(object, to, p...))
 		}
 	}
 	seen = append(seen, fingerprint(list))
@@ -104,8 +104,8 @@ func (m *maker) opposite(object map[string]any, p place, list []any) {
 			opposite = "False"
 		}
 		second := with(entry, opposite, "status")
-		m.add(Double, fmt.Sprintf("%s with a second of the type of [%d] behind it", p, i), with(object, append(slices.Clone(list), second), p...))
-		m.add(Double, fmt.Sprintf("%s with a second of the type of [%d] in front of it", p, i), with(object, slices.Concat([]any{second}, list), p...))
+		m.add(Double, p.String(), fmt.Sprintf(" with a second of the type of [%d] behind it", i), with(object, append(slices.Clone(list), second), p...))
+		m.add(Double, p.String(), fmt.Sprintf(" with a second of the type of [%d] in front of it", i), with(object, slices.Concat([]any{second}, list), p...))
 	}
 }
 
@@ -126,7 +126,7 @@ func (m *maker) grow(object map[string]any, p place, list []any) {
 	for len(long) < grown {
 		long = append(long, list...)
 	}
-	m.add(Large, fmt.Sprintf("%s of %d entries", p, grown), with(object, long[:grown], p...))
+	m.add(Large, p.String(), fmt.Sprintf(" of %d entries", grown), with(object, long[:grown], p...))
 }
 
 // fields changes each field of an object by itself.
@@ -138,7 +138,7 @@ func (m *maker) fields(object map[string]any) {
 		}
 		fields++
 		change := func(variation Variation, s sample) {
-			m.add(variation, p.String()+": "+s.name, with(object, s.value, p...))
+			m.add(variation, p.String(), ": "+s.name, with(object, s.value, p...))
 		}
 		// A schema often requires what is in the spec, as no status is required.
 		gone := Absent
@@ -146,14 +146,18 @@ func (m *maker) fields(object map[string]any) {
 			gone = Refused
 		}
 		if _, ok := p[len(p)-1].(string); ok {
-			m.add(gone, p.String()+" removed", without(object, p...))
+			m.add(gone, p.String(), " removed", without(object, p...))
 			change(gone, sample{"null", nil})
 		}
 		if text, ok := v.(string); ok && strings.EqualFold(fmt.Sprint(p[len(p)-1]), "message") && text != "" {
 			change(Message, sample{"unusual characters", unusual})
 		}
 		for _, s := range emptied(v) {
-			change(Absent, s)
+			if _, ok := v.([]any); ok {
+				change(Absent, s)
+			} else {
+				change(gone, s)
+			}
 		}
 		for _, s := range another(v) {
 			change(Another, s)

@@ -4,29 +4,84 @@ import (
 	"strings"
 )
 
-// lineLength is where a condition gets a line for each of its parts.
+// lineLength is how long a line may be before its parts get lines of their own.
 const lineLength = 100
 
 // printCondition prints a formula, on several lines if it is long.
-func printCondition(f formula) string {
+func printCondition(f formula) string { return strings.Join(printLines(f, lineLength), "\n") }
+
+func printLines(f formula, width int) []string {
 	text := printFormula(f)
-	if len(text) <= lineLength {
-		return text
+	if len(text) <= width {
+		return []string{text}
 	}
-	parts, operator := []formula(nil), ""
 	switch f := f.(type) {
 	case disjunction:
-		parts, operator = f, "||"
+		return alternativeLines(f, width)
 	case conjunction:
-		parts, operator = f, "&&"
-	default:
-		return text
+		return filledLines(f, width)
+	case *atom:
+		head := strings.Index(text, "("+f.variable+", ")
+		if f.kind == loop && head >= 0 && !strings.Contains(f.text, "("+f.variable+", ") {
+			return enclosed(text[:head]+"("+f.variable+",", printLines(f.body, width-2), ")")
+		}
 	}
-	lines := make([]string, len(parts))
+	return []string{text}
+}
+
+// alternativeLines gives each part of a disjunction lines of its own.
+func alternativeLines(parts []formula, width int) []string {
+	var out []string
 	for i, p := range parts {
-		lines[i] = printPart(p, operator)
+		lines := printLines(p, width-len(" ||"))
+		if _, several := p.(conjunction); several {
+			lines = append(lines[:1:1], inset(lines[1:])...)
+		}
+		if i < len(parts)-1 {
+			lines[len(lines)-1] += " ||"
+		}
+		out = append(out, lines...)
 	}
-	return strings.Join(lines, " "+operator+"\n")
+	return out
+}
+
+// filledLines puts as many parts of a conjunction on a line as fit. One that needs
+// several lines begins a new one.
+func filledLines(parts []formula, width int) []string {
+	width -= len(" &&")
+	var out []string
+	for i, p := range parts {
+		lines := []string{printPart(p, "&&")}
+		if len(lines[0]) > width {
+			if d, ok := p.(disjunction); ok {
+				lines = enclosed("(", printLines(d, width-2), ")")
+			} else {
+				lines = printLines(p, width)
+			}
+		}
+		if i < len(parts)-1 {
+			lines[len(lines)-1] += " &&"
+		}
+		last := len(out) - 1
+		if last >= 0 && len(lines) == 1 && len(out[last])+len(lines[0]) < width && !strings.HasPrefix(out[last], ")") {
+			out[last] += " " + lines[0]
+		} else {
+			out = append(out, lines...)
+		}
+	}
+	return out
+}
+
+func enclosed(first string, lines []string, last string) []string {
+	return append(append([]string{first}, inset(lines)...), last)
+}
+
+func inset(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = "  " + l
+	}
+	return out
 }
 
 // printFormula prints a formula on one line.

@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/parser"
+
+	"hallmark.dev/hallmark/health"
 )
 
 // text is the CEL text of an expression.
@@ -44,25 +46,25 @@ func (t *totalizer) opposable(text, opposite string, of ...ast.Expr) formula {
 	return t.atom(atom{kind: opaque, text: text, opposite: opposite}, of...)
 }
 
+// call is opaque for a text that is a call.
+func (t *totalizer) call(text string, of ...ast.Expr) formula {
+	return t.opposable(text, "!"+text, of...)
+}
+
 // membership compares an expression with literals.
 func (t *totalizer) membership(e ast.Expr, values []string, want bool) formula {
-	t.found[findsNull] = t.found[findsNull] || !want
 	return signed(t.atom(atom{kind: membership, text: t.operand(e, bySum), values: values}, e), want)
 }
 
 func (t *totalizer) presence(path []string) formula {
-	a := newAtom(atom{kind: presence, path: path})
-	a.usesStatus = path[0] == statusVariable && !slices.Contains(t.scope, statusVariable)
-	return a
+	return newAtom(atom{kind: presence, path: path})
 }
 
 func (t *totalizer) atom(a atom, of ...ast.Expr) formula {
 	for _, e := range of {
-		uses, now := t.inspect(e)
-		if now {
-			return t.lacks("now()")
+		if what := lacking(e); what != "" {
+			return t.lacks(what)
 		}
-		a.usesStatus = a.usesStatus || uses
 	}
 	return newAtom(a)
 }
@@ -75,45 +77,58 @@ func signed(f formula, want bool) formula {
 	return f
 }
 
-// inspect reports whether an expression names the variable status, and whether it
-// calls now().
-func (t *totalizer) inspect(e ast.Expr) (status, now bool) {
-	scope := t.scope
-	var visit func(ast.Expr)
-	visit = func(e ast.Expr) {
+// lacking is what an expression has that Flux does not have, if anything.
+func lacking(e ast.Expr) (what string) {
+	health.Walk(e, func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.CallKind:
+			if e.AsCall().FunctionName() == "now" {
+				what = "now()"
+			}
+		case ast.ComprehensionKind:
+			if _, ok := loopOf(e); !ok {
+				what = otherMacros
+			}
+		}
+	})
+	return what
+}
+
+// keysOf are the top-level keys of the object that an expression names.
+func keysOf(e ast.Expr) map[string]bool {
+	keys := map[string]bool{}
+	var visit func(e ast.Expr, scope []string)
+	visit = func(e ast.Expr, scope []string) {
+		var parts []ast.Expr
 		switch e.Kind() {
 		case ast.IdentKind:
-			status = status || e.AsIdent() == statusVariable && !slices.Contains(scope, statusVariable)
-		case ast.SelectKind:
-			visit(e.AsSelect().Operand())
-		case ast.ListKind:
-			for _, element := range e.AsList().Elements() {
-				visit(element)
+			if !slices.Contains(scope, e.AsIdent()) {
+				keys[e.AsIdent()] = true
 			}
+		case ast.SelectKind:
+			parts = append(parts, e.AsSelect().Operand())
+		case ast.ListKind:
+			parts = e.AsList().Elements()
 		case ast.MapKind:
 			for _, entry := range e.AsMap().Entries() {
-				visit(entry.AsMapEntry().Key())
-				visit(entry.AsMapEntry().Value())
+				parts = append(parts, entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
 			}
 		case ast.CallKind:
-			now = now || e.AsCall().FunctionName() == "now"
-			if e.AsCall().IsMemberFunction() {
-				visit(e.AsCall().Target())
-			}
-			for _, arg := range e.AsCall().Args() {
-				visit(arg)
+			if parts = e.AsCall().Args(); e.AsCall().IsMemberFunction() {
+				parts = append([]ast.Expr{e.AsCall().Target()}, parts...)
 			}
 		case ast.ComprehensionKind:
 			loop := e.AsComprehension()
-			visit(loop.IterRange())
-			outer := scope
-			scope = append(slices.Clone(outer), loop.IterVar())
-			visit(loop.LoopStep())
-			scope = outer
+			visit(loop.IterRange(), scope)
+			scope = append(slices.Clone(scope), loop.IterVar(), loop.AccuVar())
+			parts = append(parts, loop.LoopStep())
+		}
+		for _, p := range parts {
+			visit(p, scope)
 		}
 	}
-	visit(e)
-	return status, now
+	visit(e, nil)
+	return keys
 }
 
 // pathOf is a chain of fields from a variable: status, conditions.
@@ -128,6 +143,24 @@ func pathOf(e ast.Expr) (path []string, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// optionalPath is pathOf for a chain with .? in it.
+func optionalPath(e ast.Expr) (path []string, ok bool) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		if sel := e.AsSelect(); !sel.IsTestOnly() {
+			path, ok = optionalPath(sel.Operand())
+			return append(path, sel.FieldName()), ok
+		}
+	case ast.CallKind:
+		if call := e.AsCall(); call.FunctionName() == operators.OptSelect {
+			path, ok = optionalPath(call.Args()[0])
+			field, _ := call.Args()[1].AsLiteral().(types.String)
+			return append(path, string(field)), ok
+		}
+	}
+	return pathOf(e)
 }
 
 // literalText is the text of a literal for which the same text means the same
@@ -177,6 +210,29 @@ func (t *totalizer) kind(e ast.Expr) types.Kind {
 	return types.DynKind
 }
 
+// firstMacro is hallmark's own: list.first(c, test).
+const firstMacro = "first"
+
+// spellFirst makes text print list.first(c, test), which Flux does not have, as
+// list.filter(c, total test)[0].
+func (t *totalizer) spellFirst(e ast.Expr) {
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.ComprehensionKind {
+			return
+		}
+		l, _ := loopOf(e)
+		call, found := t.info.GetMacroCall(e.ID())
+		if l.macro != firstMacro || !found {
+			return
+		}
+		fac := ast.NewExprFactory()
+		// An identifier is printed as it is, whatever it is.
+		test := fac.NewIdent(0, printFormula(t.inside(l, func() formula { return t.when(l.test, true) })))
+		filter := fac.NewMemberCall(0, operators.Filter, call.AsCall().Target(), fac.NewIdent(0, l.variable), test)
+		t.info.SetMacroCall(e.ID(), fac.NewCall(0, operators.Index, filter, fac.NewLiteral(0, types.IntZero)))
+	}))
+}
+
 // A macroLoop is a macro that the parser turned into a comprehension, seen as the
 // macro again. The shapes are those that the package parser of cel-go gives them.
 type macroLoop struct {
@@ -186,6 +242,9 @@ type macroLoop struct {
 	test      ast.Expr // nil for a map without one
 	transform ast.Expr // of a map
 }
+
+// otherMacros is what else is a comprehension.
+const otherMacros = "macros other than exists, all, exists_one, filter, map and first"
 
 // loopOf is false for a comprehension that is none of the macros.
 func loopOf(e ast.Expr) (macroLoop, bool) {
@@ -205,6 +264,14 @@ func loopOf(e ast.Expr) (macroLoop, bool) {
 		l.macro, l.transform = operators.Map, args[1].AsList().Elements()[0]
 	case operators.Conditional:
 		l.test = args[0]
+		if result := comp.Result(); result.Kind() == ast.CallKind && result.AsCall().FunctionName() == operators.Index {
+			// found is empty && !@not_strictly_false(!test) ? found + [x] : found
+			l.macro, l.test = firstMacro, args[0].AsCall().Args()[1]
+			for range 3 {
+				l.test = l.test.AsCall().Args()[0]
+			}
+			return l, true
+		}
 		if added := args[1].AsCall().Args()[1]; added.Kind() == ast.ListKind {
 			l.macro, l.transform = operators.Map, added.AsList().Elements()[0]
 		} else {

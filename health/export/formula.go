@@ -38,8 +38,6 @@ type atom struct {
 	variable  string
 	universal bool
 	body      formula
-
-	usesStatus bool // names the variable status
 }
 
 type atomKind int
@@ -89,21 +87,59 @@ func each(parts []formula, change func(formula) formula) []formula {
 	return out
 }
 
-// given is f where all facts hold.
-func given(f formula, facts []*atom) formula {
+// given is f where all facts hold. It reports whether they say anything of f, which is
+// returned as it is if not.
+func given(f formula, facts []*atom) (result formula, changed bool) {
+	if len(facts) == 0 {
+		return f, false
+	}
 	switch f := f.(type) {
 	case *atom:
 		for _, fact := range facts {
 			if value, known := implied(f, fact); known {
-				return constant(value)
+				return constant(value), true
 			}
 		}
+		if f.kind == loop {
+			return givenInside(f, facts)
+		}
 	case conjunction:
-		return every(each(f, func(p formula) formula { return given(p, facts) })...)
+		if parts, changed := eachGiven(f, facts); changed {
+			return every(parts...), true
+		}
 	case disjunction:
-		return some(each(f, func(p formula) formula { return given(p, facts) })...)
+		if parts, changed := eachGiven(f, facts); changed {
+			return some(parts...), true
+		}
 	}
-	return f
+	return f, false
+}
+
+func eachGiven(parts []formula, facts []*atom) (out []formula, changed bool) {
+	out = make([]formula, len(parts))
+	for i, p := range parts {
+		part, other := given(p, facts)
+		out[i], changed = part, changed || other
+	}
+	return out, changed
+}
+
+// givenInside is given for a loop, whose body may say again what holds outside.
+func givenInside(a *atom, facts []*atom) (formula, bool) {
+	var outside []*atom
+	for _, fact := range facts {
+		if fact.kind == presence && fact.path[0] != a.variable {
+			outside = append(outside, fact)
+		}
+	}
+	inside := *a
+	var changed bool
+	if inside.body, changed = given(a.body, outside); !changed {
+		return a, false
+	}
+	out := newAtom(inside)
+	out.negated = a.negated
+	return out, true
 }
 
 // implied is what a fact says of an atom.
@@ -157,7 +193,7 @@ func every(parts ...formula) formula {
 	if decided {
 		return constant(false)
 	}
-	list = joinLoops(list, true)
+	list = factored[disjunction](joinMemberships(joinLoops(list, true), true), every, some)
 	switch len(list) {
 	case 0:
 		return constant(true)
@@ -173,7 +209,7 @@ func some(parts ...formula) formula {
 	if decided {
 		return constant(true)
 	}
-	list = factored(joinMemberships(joinLoops(list, false)))
+	list = factored[conjunction](joinMemberships(joinLoops(list, false), false), some, every)
 	switch len(list) {
 	case 0:
 		return constant(false)
@@ -195,7 +231,8 @@ func reduce[L conjunction | disjunction](parts []formula, deciding bool) (list [
 			list = append(list, p)
 		}
 	}
-	for i := 0; i < len(list); {
+	// From the end, so that of two equal parts the first stays.
+	for i := len(list) - 1; i >= 0; i-- {
 		var facts []*atom
 		for k, p := range list {
 			if a, ok := p.(*atom); ok && k != i {
@@ -205,8 +242,13 @@ func reduce[L conjunction | disjunction](parts []formula, deciding bool) (list [
 				facts = append(facts, a)
 			}
 		}
+		reduced, changed := given(list[i], facts)
+		_, isConstant := reduced.(constant)
+		if !changed && !isConstant {
+			continue
+		}
 		_, wasAtom := list[i].(*atom)
-		switch part := given(list[i], facts).(type) {
+		switch part := reduced.(type) {
 		case constant:
 			if bool(part) == deciding {
 				return nil, true
@@ -214,41 +256,39 @@ func reduce[L conjunction | disjunction](parts []formula, deciding bool) (list [
 			list = slices.Delete(list, i, i+1)
 		case L:
 			list = slices.Replace(list, i, i+1, part...)
-			i = 0 // the facts are more
+			i = len(list) // there are more facts
 		case *atom:
 			list[i] = part
-			if i++; !wasAtom {
-				i = 0
+			if !wasAtom {
+				i = len(list)
 			}
 		default:
 			list[i] = part
-			i++
 		}
 	}
 	return list, false
 }
 
-// joinLoops makes one loop of x.exists(c, a) || x.exists(c, b), and of
-// x.all(c, a) && x.all(c, b).
-func joinLoops(parts []formula, universal bool) []formula {
-	joins := func(a *atom) bool { return a.kind == loop && !a.negated && a.universal == universal }
+// joinLoops makes one loop of x.exists(c, a) || x.exists(c, b), and in a
+// conjunction of x.all(c, a) && x.all(c, b) and of two exists that do not hold.
+func joinLoops(parts []formula, conjoined bool) []formula {
 	return joined(parts, func(a, b *atom) bool {
-		return joins(a) && joins(b) && a.text == b.text && a.variable == b.variable
+		return a.kind == loop && b.kind == loop && a.universal == b.universal && a.negated == b.negated &&
+			(a.universal != a.negated) == conjoined && a.text == b.text && a.variable == b.variable
 	}, func(a, b *atom) atom {
 		both := *a
-		if both.body = some(a.body, b.body); universal {
+		if both.body = some(a.body, b.body); a.universal {
 			both.body = every(a.body, b.body)
 		}
-		both.usesStatus = a.usesStatus || b.usesStatus
 		return both
 	})
 }
 
-// joinMemberships makes x in ['a', 'b'] of x == 'a' || x == 'b'.
-func joinMemberships(parts []formula) []formula {
-	joins := func(a *atom) bool { return a.kind == membership && !a.negated }
+// joinMemberships makes x in ['a', 'b'] of x == 'a' || x == 'b', and its opposite of
+// x != 'a' && x != 'b'.
+func joinMemberships(parts []formula, conjoined bool) []formula {
 	return joined(parts, func(a, b *atom) bool {
-		return joins(a) && joins(b) && a.text == b.text
+		return a.kind == membership && b.kind == membership && a.negated == conjoined && b.negated == conjoined && a.text == b.text
 	}, func(a, b *atom) atom {
 		both := *a
 		both.values = slices.Clone(a.values)
@@ -261,7 +301,8 @@ func joinMemberships(parts []formula) []formula {
 	})
 }
 
-// joined puts atoms that match together at the place of the first.
+// joined puts atoms that match together at the place of the first. They have the
+// same sign.
 func joined(parts []formula, match func(a, b *atom) bool, join func(a, b *atom) atom) []formula {
 	var out []formula
 	for _, p := range parts {
@@ -277,38 +318,39 @@ func joined(parts []formula, match func(a, b *atom) bool, join func(a, b *atom) 
 			out = append(out, p)
 			continue
 		}
-		out[at] = newAtom(join(out[at].(*atom), b))
+		both := newAtom(join(out[at].(*atom), b))
+		both.negated = b.negated
+		out[at] = both
 	}
 	return out
 }
 
-// factored takes out alternatives that ask for all that another asks for and
-// more, and writes g && a || g && b as g && (a || b).
-func factored(alternatives []formula) []formula {
-	parts := make([][]formula, len(alternatives))
-	keys := make([][]string, len(alternatives))
-	for i, a := range alternatives {
-		parts[i] = []formula{a}
-		if c, ok := a.(conjunction); ok {
-			parts[i] = c
+// factored shortens the parts of a disjunction, or, with the words exchanged, of a
+// conjunction: a part that asks for all that another asks for and more is taken
+// out, and g && a || g && b becomes g && (a || b).
+func factored[Inner conjunction | disjunction](parts []formula, outer, inner func(...formula) formula) []formula {
+	lists := make([][]formula, len(parts))
+	keys := make([][]string, len(parts))
+	for i, p := range parts {
+		lists[i] = []formula{p}
+		if list, ok := p.(Inner); ok {
+			lists[i] = list
 		}
-		for _, p := range parts[i] {
-			keys[i] = append(keys[i], printFormula(p))
+		for _, f := range lists[i] {
+			keys[i] = append(keys[i], printFormula(f))
 		}
 	}
-	var out []formula
-	count := map[string]int{}
 	var kept []int
-	for i := range alternatives {
+	count := map[string]int{}
+	for i := range parts {
 		idle := slices.ContainsFunc(kept, func(k int) bool { return contained(keys[k], keys[i]) })
-		for k := i + 1; k < len(alternatives) && !idle; k++ {
+		for k := i + 1; k < len(parts) && !idle; k++ {
 			idle = len(keys[k]) < len(keys[i]) && contained(keys[k], keys[i])
 		}
 		if idle {
 			continue
 		}
 		kept = append(kept, i)
-		out = append(out, alternatives[i])
 		for _, key := range keys[i] {
 			count[key]++
 		}
@@ -321,28 +363,27 @@ func factored(alternatives []formula) []formula {
 			}
 		}
 	}
-	if common == "" {
-		return out
-	}
-	out = nil
-	at := -1
+	var out, rests []formula
 	var shared formula
-	var rests []formula
+	at := -1
 	for _, i := range kept {
 		k := slices.Index(keys[i], common)
 		if k < 0 {
-			out = append(out, alternatives[i])
+			out = append(out, parts[i])
 			continue
 		}
 		if at < 0 {
-			at, shared = len(out), parts[i][k]
+			at, shared = len(out), lists[i][k]
 			out = append(out, nil)
 		}
-		rests = append(rests, every(slices.Delete(slices.Clone(parts[i]), k, k+1)...))
+		rests = append(rests, inner(slices.Delete(slices.Clone(lists[i]), k, k+1)...))
 	}
-	out[at] = every(shared, some(rests...))
+	if at < 0 {
+		return out
+	}
+	out[at] = inner(shared, outer(rests...))
 	if len(out) == 1 {
 		return out
 	}
-	return factored(out)
+	return factored[Inner](out, outer, inner)
 }

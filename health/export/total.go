@@ -35,25 +35,18 @@ type totalizer struct {
 	scope []string // iteration variables
 
 	budget  int
-	missing []string        // what Flux does not have
-	found   map[finding]bool
+	missing []string // what Flux does not have
+	// comparesEmpty is set if something is compared with [] or {}.
+	comparesEmpty bool
 }
 
-// A finding is something in an expression that does not mean the same to Flux.
-type finding int
-
-const (
-	findsNull  finding = iota // asks whether a field is there
-	findsEmpty                // compares with [] or {}
-	findsPartial              // a function that is an error for some values of its type
-)
-
-// expression is the formula for a checked condition, and what was found in it. What
+// total is the formula for a checked condition, and what was found in it. What
 // Flux does not have is taken to hold, so that with anything missing the formula
 // says where the condition may be true.
-func expression(e *health.Expr) (formula, *totalizer) {
+func total(e *health.Expr) (formula, *totalizer) {
 	checked := e.AST.NativeRep()
-	t := &totalizer{info: checked.SourceInfo(), types: checked.TypeMap(), budget: maxFormula, found: map[finding]bool{}}
+	t := &totalizer{info: ast.CopySourceInfo(checked.SourceInfo()), types: checked.TypeMap(), budget: maxFormula}
+	t.spellFirst(checked.Expr())
 	f := t.when(checked.Expr(), true)
 	if t.budget < 0 {
 		t.lacks("an expression that is this long when nothing in it can fail")
@@ -93,7 +86,8 @@ func (t *totalizer) when(e ast.Expr, want bool) formula {
 		}
 	}
 	if t.isBool(e) {
-		return every(t.defined(e), signed(t.opaque(t.text(e), e), want))
+		text := t.operand(e, bySelection)
+		return every(t.defined(e), signed(t.opposable(t.text(e), "!"+text, e), want))
 	}
 	// A value of any type is a condition only if it is a truth value.
 	return every(t.defined(e), t.membership(e, []string{strconv.FormatBool(want)}, true))
@@ -101,11 +95,10 @@ func (t *totalizer) when(e ast.Expr, want bool) formula {
 
 // whenPresent is when for has().
 func (t *totalizer) whenPresent(e ast.Expr, want bool) formula {
-	t.found[findsNull] = true
 	sel := e.AsSelect()
 	path, ok := pathOf(sel.Operand())
 	if !ok || t.isOptional(sel.Operand()) {
-		return every(t.defined(sel.Operand()), signed(t.opaque(t.text(e), e), want))
+		return every(t.defined(sel.Operand()), signed(t.call(t.text(e), e), want))
 	}
 	there := t.presence(append(path, sel.FieldName()))
 	if want {
@@ -147,12 +140,14 @@ var reversed = map[string]string{
 }
 
 func (t *totalizer) whenEqual(a, b ast.Expr, want bool) formula {
-	t.found[findsNull] = t.found[findsNull] || !want
-	t.found[findsEmpty] = t.found[findsEmpty] || isEmptyLiteral(a) || isEmptyLiteral(b)
+	t.comparesEmpty = t.comparesEmpty || isEmptyLiteral(a) || isEmptyLiteral(b)
 	if _, ok := t.literalText(a); ok {
 		a, b = b, a
 	}
 	if value, ok := t.literalText(b); ok {
+		if t.isBool(a) {
+			return t.when(a, want == (value == "true"))
+		}
 		return every(t.defined(a), t.membership(a, []string{value}, want))
 	}
 	x, y := t.operand(a, bySum), t.operand(b, bySum)
@@ -166,7 +161,7 @@ func (t *totalizer) whenLoop(e ast.Expr, want bool) formula {
 		return nil
 	}
 	body := t.inside(l, func() formula { return t.when(l.test, want) })
-	return every(t.defined(l.over), t.loop(e, l, (l.macro == operators.All) == want, body))
+	return every(t.defined(l.over), t.loop(l, (l.macro == operators.All) == want, body))
 }
 
 // inside is a formula about the elements of a loop.
@@ -176,17 +171,11 @@ func (t *totalizer) inside(l macroLoop, f func() formula) formula {
 	return f()
 }
 
-// loop is a loop in place of e, which runs over the same.
-func (t *totalizer) loop(e ast.Expr, l macroLoop, universal bool, body formula) formula {
+func (t *totalizer) loop(l macroLoop, universal bool, body formula) formula {
 	if value, ok := body.(constant); ok && bool(value) == universal {
 		return body // for no elements too
 	}
-	a := atom{kind: loop, text: t.operand(l.over, bySelection), variable: l.variable, universal: universal, body: body}
-	if _, isAtom := t.atom(a, l.over).(*atom); !isAtom {
-		return constant(true)
-	}
-	a.usesStatus, _ = t.inspect(e)
-	return newAtom(a)
+	return t.atom(atom{kind: loop, text: t.operand(l.over, bySelection), variable: l.variable, universal: universal, body: body}, l.over)
 }
 
 // defined holds where e has a value.
@@ -229,7 +218,7 @@ func (t *totalizer) definedSelect(e ast.Expr) formula {
 	if path, ok := pathOf(e); ok {
 		return t.presence(path)
 	}
-	return every(t.defined(sel.Operand()), t.opaque("has("+t.text(e)+")", e))
+	return every(t.defined(sel.Operand()), t.call("has("+t.text(e)+")", e))
 }
 
 func (t *totalizer) definedCall(e ast.Expr) formula {
@@ -256,36 +245,46 @@ func (t *totalizer) definedCall(e ast.Expr) formula {
 		}
 		return every(t.allDefined(args...), t.membership(args[1], []string{"0"}, false))
 	case "value":
-		return every(t.allDefined(args...), t.opaque(t.operand(args[0], bySelection)+".hasValue()", args[0]))
-	case "int", "double", "uint", "bool", "timestamp", "duration", "charAt", "substring", "indexOf", "lastIndexOf", "format", "matches":
-		t.found[findsPartial] = true
+		return every(t.defined(args[0]), t.hasValue(args[0]))
+	case "orValue", "or":
+		// The other value is not looked at where there is this one.
+		return every(t.defined(args[0]), some(t.hasValue(args[0]), t.defined(args[1])))
 	}
 	return t.allDefined(args...)
 }
 
+// hasValue holds where an optional that is defined has a value.
+func (t *totalizer) hasValue(optional ast.Expr) formula {
+	if path, ok := optionalPath(optional); ok {
+		return t.presence(path)
+	}
+	return t.call(t.operand(optional, bySelection)+".hasValue()", optional)
+}
+
 // within holds where a list or map has an index.
 func (t *totalizer) within(of, index ast.Expr) formula {
-	at := t.operand(index, bySum)
 	n, literal := t.literalText(index)
 	switch {
 	case t.kind(index) == types.StringKind:
-		return t.opaque(at+" in "+t.operand(of, bySum), of, index)
+		return t.opaque(t.operand(index, bySum)+" in "+t.operand(of, bySum), of, index)
 	case literal && !strings.HasPrefix(n, "-"):
 		return t.opaque("size("+t.text(of)+") > "+n, of)
-	case t.kind(index) == types.IntKind:
-		return every(t.opaque(at+" >= 0", index), t.opaque("size("+t.text(of)+") > "+at, of, index))
 	default:
-		return t.lacks("an index of which only the object says whether it is a text or a number")
+		return t.call(t.operand(of, bySelection)+"[?"+t.text(index)+"].hasValue()", of, index)
 	}
 }
 
 func (t *totalizer) definedLoop(e ast.Expr) formula {
 	l, ok := loopOf(e)
 	if !ok {
-		return t.lacks("a macro other than exists, all, exists_one, filter and map")
+		return t.lacks(otherMacros)
 	}
 	if l.macro == operators.Exists || l.macro == operators.All {
 		return some(t.when(e, true), t.when(e, false))
+	}
+	if l.macro == firstMacro {
+		found := t.inside(l, func() formula { return t.when(l.test, true) })
+		return every(t.defined(l.over), t.loop(l, false, found))
 	}
 	each := t.inside(l, func() formula {
 		whole := formula(constant(true))
@@ -297,5 +296,5 @@ func (t *totalizer) definedLoop(e ast.Expr) formula {
 		}
 		return some(every(t.when(l.test, true), whole), t.when(l.test, false))
 	})
-	return every(t.defined(l.over), t.loop(e, l, true, each))
+	return every(t.defined(l.over), t.loop(l, true, each))
 }

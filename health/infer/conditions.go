@@ -27,6 +27,9 @@ func (l *conditionList) shown() string {
 	return printable(path)
 }
 
+// maxTypes bounds the condition types of one list.
+const maxTypes = 60
+
 // How sure a source is of a condition type.
 const (
 	byMention = iota + 1 // a word in a description
@@ -60,6 +63,9 @@ func (t *conditionType) reasons(status string) []string {
 func (l *conditionList) add(names []string, strength int, from string) {
 	for _, name := range names {
 		i := slices.IndexFunc(l.types, func(t *conditionType) bool { return t.name == name })
+		if i < 0 && len(l.types) == maxTypes {
+			return
+		}
 		if i < 0 {
 			l.types = append(l.types, &conditionType{name: name, polarity: polarityOf(name), strength: strength, from: []string{from}})
 			continue
@@ -89,6 +95,7 @@ func findConditions(def *definition, status schema, samples []sample) (list *con
 		}
 		l := &conditionList{path: path, each: each, sure: sure, from: from, current: s.items().child("observedGeneration") != nil}
 		l.gather(def, s, item, samples)
+		l.settle()
 		lists = append(lists, l)
 	}
 	consider([]string{"status", "conditions"}, status.child("conditions"), nil, false)
@@ -121,11 +128,27 @@ func (l *conditionList) strength() int {
 	return 0
 }
 
+// settle looks at all types together: Running beside a type that tells an end is of work
+// that is being done.
+func (l *conditionList) settle() {
+	ends := slices.ContainsFunc(l.types, func(t *conditionType) bool {
+		return t.polarity == finished || strings.EqualFold(t.name, "Successful")
+	})
+	if t := l.find("Running"); t != nil && ends {
+		t.polarity = busy
+	}
+}
+
+// exampleTypes are those of the example in the documentation of the type Condition of
+// Kubernetes, which is copied more often than it is changed.
+var exampleTypes = []string{"Available", "Progressing", "Degraded"}
+
 // gather collects the types from all sources, the surest first.
 func (l *conditionList) gather(def *definition, s, entry schema, samples []sample) {
 	path := strings.Join(l.path, ".")
 	for _, c := range def.columns {
-		if c.condition != "" && c.path == path && !l.each {
+		// One is enough: others show the reason and the message.
+		if c.condition != "" && c.path == path && !l.each && l.find(c.condition) == nil {
 			l.add([]string{c.condition}, byColumn, fmt.Sprintf("the printer column %q", c.name))
 		}
 	}
@@ -139,14 +162,18 @@ func (l *conditionList) gather(def *definition, s, entry schema, samples []sampl
 	}
 	for _, o := range samples {
 		o.conditionsOf(l.path, l.each, func(name, status, reason string) {
-			l.add([]string{name}, byObject, "seen in "+o.file)
+			from := "seen in " + o.file
+			if t := l.find(name); t != nil && len(t.seen) > 0 {
+				from = t.from[len(t.from)-1] // one file is enough
+			}
+			l.add([]string{name}, byObject, from)
 			if len(status) > maxValue || len(reason) > maxValue {
 				return
 			}
 			for _, t := range l.types {
-				saw := sighting{status, reason, o.file}
-				if t.name == name && len(t.seen) < maxSeen && !slices.Contains(t.seen, saw) {
-					t.seen = append(t.seen, saw)
+				known := slices.ContainsFunc(t.seen, func(s sighting) bool { return s.value == status && s.reason == reason })
+				if t.name == name && len(t.seen) < maxSeen && !known {
+					t.seen = append(t.seen, sighting{status, reason, o.file})
 				}
 			}
 		})
@@ -156,7 +183,11 @@ func (l *conditionList) gather(def *definition, s, entry schema, samples []sampl
 		described = append(described, entry)
 	}
 	for _, d := range described {
-		l.add(listedTypes(d.description()), byText, "the description of "+where)
+		listed, strength, from := listedTypes(d.description()), byText, "the description of "+where
+		if slices.Equal(listed, exampleTypes) {
+			strength, from = byMention, from+", in the words of the example that Kubernetes gives"
+		}
+		l.add(listed, strength, from)
 	}
 	for _, d := range described {
 		l.add(namedTypes(d.description()), byMention, "a word in the description of "+where)
@@ -168,6 +199,9 @@ func (l *conditionList) gather(def *definition, s, entry schema, samples []sampl
 type decisive struct {
 	lasting, ended []*conditionType
 	strength       int
+	// unclear are, where there are none of these, those that a printer column shows
+	// and whose names say nothing.
+	unclear []*conditionType
 }
 
 func (l *conditionList) decide() decisive {
@@ -185,7 +219,7 @@ func (l *conditionList) decide() decisive {
 		return found
 	}
 	// With columns, what only a description mentions does not count.
-	columns := len(pick(true, summary, good, partlyGood, finished, unclear)) > 0
+	columns := len(pick(true, summary, good, partlyGood, finished)) > 0
 	if best := l.summary(columns); best != nil {
 		d.lasting = []*conditionType{best}
 		// What Crossplane and those like it show beside Ready: if the object itself
@@ -196,13 +230,14 @@ func (l *conditionList) decide() decisive {
 			}
 		}
 	} else if d.lasting = pick(columns, good); len(d.lasting) == 0 {
-		if d.lasting = pick(columns, partlyGood); len(d.lasting) == 0 {
-			d.lasting = pick(true, unclear)
-		}
+		d.lasting = pick(columns, partlyGood)
 	}
 	d.ended = pick(columns, finished)
 	if len(d.ended) > 0 && len(d.lasting) > 0 && d.lasting[0].polarity != summary && d.lasting[0].strength <= d.ended[0].strength {
 		d.lasting = nil
+	}
+	if len(d.lasting)+len(d.ended) == 0 {
+		d.unclear = pick(true, unclear)
 	}
 	for _, t := range slices.Concat(d.lasting, d.ended) {
 		d.strength = max(d.strength, t.strength)

@@ -10,6 +10,9 @@ import (
 	"hallmark.dev/hallmark/internal/yamldoc"
 )
 
+// maxColumns bounds the printer columns that are looked at.
+const maxColumns = 100
+
 // maxFaults is where the reading of a file stops.
 const maxFaults = 20
 
@@ -161,10 +164,10 @@ func get[T any](r *reader, want string, path ...any) (found T) {
 	return found
 }
 
-// The names of a group and of a kind, as the API server wants them.
+// The names of a group and of a kind, as the API server and a health check want them.
 var (
 	groupName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	kindName  = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
+	kindName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
 )
 
 func (r *reader) definition() *definition {
@@ -245,7 +248,7 @@ func (r *reader) columns(version []any) []column {
 	}
 	var columns []column
 	for i := range get[[]any](r, "list", at...) {
-		if len(r.faults) >= maxFaults {
+		if len(r.faults) >= maxFaults || len(columns) == maxColumns {
 			break
 		}
 		one := join(at, i)

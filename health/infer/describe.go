@@ -51,7 +51,9 @@ var (
 var (
 	entry     = regexp.MustCompile("^(?:\"([^\"]{1,64})\"|'([^']{1,64})'|`\"?([^`\"]{1,64})\"?`|([A-Za-z][A-Za-z0-9_./-]*[A-Za-z0-9]))")
 	separator = regexp.MustCompile(`^(?:\s*[,;|/]\s*(?:and|or)?\s+|\s*[,;|/]\s*|\s+(?:and|or)\s+)`)
-	bullet    = regexp.MustCompile("(?:^|\\s)[*-]\\s+(?:\"([^\"]{1,64})\"|'([^']{1,64})'|`\"?([^`\"]{1,64})\"?`|([A-Za-z][A-Za-z0-9_.-]*))(?:\\s*(?:[:,;–—*-]\\s|\\()|\\s*$)")
+	bullet    = regexp.MustCompile("(?:^|\\s)([*-])\\s+(?:\"([^\"]{1,64})\"|'([^']{1,64})'|`\"?([^`\"]{1,64})\"?`|([A-Za-z][A-Za-z0-9_.-]*))")
+	// What follows an entry of such a list: its explanation, the next one, or nothing.
+	explained = regexp.MustCompile(`^\s*(?:[:,;(*–—-]|$)`)
 	enclosed  = regexp.MustCompile(`\(([^()]{3,200})\)`)
 )
 
@@ -164,8 +166,15 @@ func bullets(text string) []string {
 		return nil
 	}
 	var values []string
-	for _, m := range bullet.FindAllStringSubmatch(text, -1) {
-		values = unite(values, []string{firstOf(m[1:])})
+	for _, m := range bullet.FindAllStringSubmatchIndex(text, -1) {
+		if text[m[2]] == text[0] && explained.MatchString(text[m[1]:]) {
+			// Behind the mark, one of the groups is set.
+			for i := 4; i < len(m); i += 2 {
+				if m[i] >= 0 {
+					values = unite(values, []string{text[m[i]:m[i+1]]})
+				}
+			}
+		}
 	}
 	return values
 }

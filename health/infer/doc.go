@@ -34,13 +34,14 @@
 //
 // The lists are in words.go. A value is compared by its words, in lower case:
 // CREATE_FAILED is "create failed". It has a meaning if it is in a list as a whole,
-// if one of its words says failure, or if one of its words says work under way, by
-// the list or because it ends in -ing. A value of which words say both, or that is
+// or if its words say one thing: failure, a pause, or work under way, by the list or
+// because a word ends in -ing. A value whose words say several things, or that is
 // negated ("NotFailed"), has none. A value is never Healthy because of one of its
 // words: PartiallyReady is not. What has no meaning is in no rule and stands in the
 // list of what to decide; the draft gives such an object Progressing.
 //
 // Running is Healthy, or Progressing where another value says that the work comes
 // to an end (Succeeded, Completed). Words that may be a step on the way, such as
-// Provisioned or Deployed, are Healthy only where no other value is.
+// Provisioned or Deployed, are Healthy only where no other value is, and where there
+// are values of failure or of work under way.
 package infer

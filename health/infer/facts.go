@@ -16,6 +16,7 @@ type facts struct {
 	files   []string // of the samples
 
 	hasStatus    bool
+	known        schema // the status, also what only objects have of it
 	observed     string // why status.observedGeneration is taken to be there
 	observedElse []string
 
@@ -42,6 +43,7 @@ type state struct {
 // counts are a number that is wanted and the number that is there.
 type counts struct {
 	want, have field
+	updated    *field // of those that are there, how many are of the latest kind
 	fallback   string // of want where the object leaves it out
 	from       string
 }
@@ -56,7 +58,7 @@ func gather(def *definition, samples []sample) *facts {
 			status = status.learn(s.file, s.status(), levels)
 		}
 	}
-	f.hasStatus = status != nil
+	f.hasStatus, f.known = status != nil, status
 	f.observe(status)
 	f.conditions, f.otherLists = findConditions(def, status, samples)
 	f.findStates(status, samples)
@@ -66,17 +68,47 @@ func gather(def *definition, samples []sample) *facts {
 		}
 	}
 	f.findCounts(status)
-	for _, name := range []string{"ready", "healthy", "available", "readyToUse", "succeeded", "completed", "synced", "valid"} {
-		if status.child(name).is("boolean") {
-			f.ready = append(f.ready, field{[]string{"status", name}, status.child(name)})
-		}
-	}
+	f.findBooleans(status)
 	for _, name := range []string{"failureReason", "failureMessage", "errorReason", "errorMessage", "error"} {
 		if child := status.child(name); child.is("string", "object") {
 			f.failures = append(f.failures, field{[]string{"status", name}, child})
 		}
 	}
 	return f
+}
+
+// findBooleans looks for booleans that tell a state, those in a printer column first.
+func (f *facts) findBooleans(status schema) {
+	rank := map[string]int{}
+	for _, name := range status.children() {
+		one := field{[]string{"status", name}, status.child(name)}
+		if !one.is("boolean") {
+			continue
+		}
+		switch polarityOf(name) {
+		case summary:
+			rank[name] = 1
+		case good, finished:
+			rank[name] = 2
+		default:
+			continue
+		}
+		if f.columnOf(one) != "" {
+			rank[name] -= 10
+		}
+		f.ready = append(f.ready, one)
+	}
+	slices.SortStableFunc(f.ready, func(a, b field) int { return cmp.Compare(rank[a.name()], rank[b.name()]) })
+}
+
+// columnOf is the printer column that shows a field, "" for none.
+func (f *facts) columnOf(one field) string {
+	for _, c := range f.columns {
+		if c.condition == "" && c.path == strings.Join(one.path, ".") {
+			return c.name
+		}
+	}
+	return ""
 }
 
 func (f *facts) observe(status schema) {
@@ -115,8 +147,12 @@ func (f *facts) findStates(status schema, samples []sample) {
 			continue
 		}
 		s.collect(enum, samples)
+		// One level deeper much has such a name that is not about the object.
+		if len(s.values) == 0 && !s.prominent() {
+			continue
+		}
 		if !named && !s.tells(health.Healthy, health.Degraded) && !s.tells(health.Healthy, health.Progressing) {
-			f.unusedEnum = append(f.unusedEnum, fmt.Sprintf("%s (%s)", one.shown(), inWords(printables(enum), "or")))
+			f.unusedEnum = append(f.unusedEnum, fmt.Sprintf("%s (%s)", one.shown(), some(enum)))
 			continue
 		}
 		s.message = messageOf(status, one)
@@ -134,12 +170,11 @@ func (f *facts) findStates(status schema, samples []sample) {
 // one.
 func (f *facts) rank(s *state) bool {
 	words := split(s.name())
-	i := slices.Index(stateNames, words[max(len(words)-1, 0)])
-	for _, c := range f.columns {
-		if c.condition == "" && c.path == strings.Join(s.path, ".") {
-			s.column = c.name
-		}
+	i := -1
+	if len(words) > 0 {
+		i = slices.Index(stateNames, words[len(words)-1])
 	}
+	s.column = f.columnOf(s.field)
 	switch s.rank = i; {
 	case i < 0:
 		s.rank = 100
@@ -153,14 +188,17 @@ func (f *facts) rank(s *state) bool {
 		s.rank -= 40
 	}
 	// One level deeper there are copies of whole objects of others.
-	return i >= 0 && (len(s.path) == 2 || len(words) == 1 || s.column != "")
+	return i >= 0 && (s.prominent() || len(words) == 1)
 }
+
+// maxValues bounds what one rule has to name.
+const maxValues = 60
 
 // collect gathers the values from all sources, the surest first.
 func (s *state) collect(enum []string, samples []sample) {
 	add := func(values []string, from string) {
 		for _, v := range values {
-			if len(v) <= maxValue && !slices.ContainsFunc(s.values, func(known sighting) bool { return known.value == v }) {
+			if len(v) <= maxValue && len(s.values) < maxValues && !slices.ContainsFunc(s.values, func(known sighting) bool { return known.value == v }) {
 				s.values = append(s.values, sighting{value: v, file: from})
 			}
 		}
@@ -212,7 +250,7 @@ func (s *state) tells(statuses ...health.Status) bool {
 // the status.
 func messageOf(status schema, f field) string {
 	for depth := len(f.path) - 1; depth > 0; depth-- {
-		for _, name := range []string{"message", "reason", "statusMessage", "errorMessage", "failureMessage"} {
+		for _, name := range []string{"message", "reason", "statusMessage"} {
 			path := append(slices.Clone(f.path[:depth]), name)
 			if status.at(path[1:]...).is("string") && name != f.name() {
 				return expr(path)
@@ -240,6 +278,10 @@ func (f *facts) findCounts(status schema) {
 				continue
 			}
 			f.counts = &counts{want: field{want, s}, have: field{[]string{"status", name}, status.child(name)}, fallback: "1"}
+			const updated = "updatedReplicas"
+			if child := status.child(updated); child.is("integer") {
+				f.counts.updated = &field{[]string{"status", updated}, child}
+			}
 			if n, ok := s["default"].(int64); ok && n >= 0 {
 				f.counts.fallback = fmt.Sprint(n)
 			}

@@ -12,6 +12,7 @@ import (
 type draft struct {
 	*facts
 	rules     []rule
+	healthy   []rule // come after all others
 	decisions []*decision
 	// by is what makes an object Healthy.
 	by basis
@@ -57,7 +58,13 @@ func (d *draft) askFirst(format string, args ...any) *decision {
 	return q
 }
 
-func (d *draft) add(r rule) { d.rules = append(d.rules, r) }
+func (d *draft) add(r rule) {
+	if r.status == health.Healthy {
+		d.healthy = append(d.healthy, r)
+	} else {
+		d.rules = append(d.rules, r)
+	}
+}
 
 // What makes an object Healthy.
 type basis int
@@ -65,6 +72,7 @@ type basis int
 const (
 	byNothing basis = iota
 	byConditions
+	byUnclear    // a condition in a printer column whose name says nothing
 	byConvention // the condition Ready, which nothing names
 	byState
 	byBoolean
@@ -80,9 +88,10 @@ func newDraft(f *facts) *draft {
 	d.by = d.basis(types)
 	d.askOfGeneration()
 	d.suspended()
+	d.staleRule()
 	d.failed()
 	d.stateRules()
-	d.conditionRules(types)
+	d.conditionRules(&types)
 	d.entryRules(types)
 	d.countRules()
 	d.booleanRules()
@@ -90,6 +99,7 @@ func newDraft(f *facts) *draft {
 		d.placeholder()
 	}
 	d.rest(types)
+	d.rules = append(d.rules, d.healthy...)
 	return d
 }
 
@@ -104,7 +114,7 @@ func (d *draft) basis(types decisive) basis {
 		return byConditions
 	case primary != nil && primary.column != "":
 		return byState
-	case known && !d.conditions.each:
+	case known && !d.conditions.each && (primary == nil || types.strength > byMention):
 		return byConditions
 	case primary != nil:
 		return byState
@@ -116,23 +126,45 @@ func (d *draft) basis(types decisive) basis {
 		return byCounts
 	case d.conditions != nil && d.conditions.each:
 		return byEntries
-	case d.conditions != nil && len(d.states) == 0:
-		return byConvention
-	case d.conditions != nil && len(d.conditions.types) == 0 && !slices.ContainsFunc(d.states, func(s *state) bool { return len(s.values) > 0 }):
+	case d.shownState():
+		return byNothing // a printer column shows it, but nothing says its values
+	case len(types.unclear) > 0:
+		return byUnclear
+	case d.conditions != nil && !slices.ContainsFunc(d.states, func(s *state) bool { return len(s.values) > 0 && s.prominent() }):
 		return byConvention
 	}
 	return byNothing
 }
+
+// prominent reports whether the state is one of the object itself.
+func (s *state) prominent() bool { return len(s.path) == 2 || s.column != "" }
+
+// shownState reports whether a printer column shows the state that counts.
+func (d *draft) shownState() bool { return len(d.states) > 0 && d.states[0].column != "" }
 
 func (d *draft) askOfGeneration() {
 	switch {
 	case d.observed != "" || d.conditions != nil && d.conditions.current:
 	case !d.hasStatus:
 	case len(d.observedElse) > 0:
-		d.ask("%s says of which generation a part of the status is. If it is that of the whole, write it into observedGeneration.", strings.Join(d.observedElse, ", "))
+		d.ask("%s says of which generation a part of the status is. If it is that of the whole, write it into observedGeneration.", listing(d.observedElse))
 	default:
 		d.ask("Nothing says of which generation the status is. From a change of the spec until the controller has seen it, the object has the health that it had before.")
 	}
+}
+
+// staleRule is the gate of the generation where only conditions say which they are of, and
+// something else decides.
+func (d *draft) staleRule() {
+	l := d.conditions
+	if d.observed != "" || l == nil || !l.current || l.each || !slices.Contains([]basis{byState, byBoolean, byCounts}, d.by) {
+		return
+	}
+	d.add(rule{
+		status: health.Progressing, when: expr(l.path) + ".exists(c, c.observedGeneration < metadata.generation)",
+		guess: "a condition has observedGeneration, and nothing else", message: "'a condition is of an earlier generation'",
+		decision: d.ask("A condition of an earlier generation makes the object Progressing. Does the controller keep all of them up to date?"),
+	})
 }
 
 func (d *draft) suspended() {
@@ -163,7 +195,7 @@ func (d *draft) typesOf(p polarity) []*conditionType {
 
 func (d *draft) failed() {
 	for _, t := range d.typesOf(bad) {
-		if d.kstatus() && strings.EqualFold(t.name, "Stalled") {
+		if d.kstatus() && t.name == "Stalled" {
 			continue
 		}
 		d.add(rule{status: health.Degraded, conditions: []condition{{t.name, []string{"True"}, nil}}, guess: t.guess()})
@@ -182,100 +214,32 @@ func (d *draft) failed() {
 	}
 }
 
-// kstatus reports whether the conditions are those of kstatus.
+// kstatus reports whether the conditions are those of kstatus, and decide.
 func (d *draft) kstatus() bool {
-	return d.conditions != nil && !d.conditions.each && d.conditions.find("Ready") != nil &&
+	return d.by == byConditions && d.conditions.shown() == "status.conditions" && d.conditions.find("Ready") != nil &&
 		(d.conditions.find("Reconciling") != nil || d.conditions.find("Stalled") != nil)
-}
-
-// stateRules are those of the values of the state that counts.
-func (d *draft) stateRules() {
-	var others []string
-	for i, s := range d.states {
-		second := d.by != byState && len(s.path) > 2 && s.column == ""
-		switch {
-		case len(s.values) == 0 && (i > 0 || d.by != byNothing):
-		case i > 0 || second:
-			others = append(others, fmt.Sprintf("%s (%s)", s.shown(), inWords(printables(s.all()), "or")))
-		case len(s.values) > 0:
-			d.stateRulesOf(s)
-		}
-	}
-	if len(others) > 0 {
-		d.ask("Does any of these count too? No rule reads them: %s.", strings.Join(others, "; "))
-	}
-}
-
-func (d *draft) stateRulesOf(s *state) {
-	d.phase = s
-	for _, status := range []health.Status{health.Suspended, health.Degraded, health.Progressing} {
-		if values, from := s.of(status); len(values) > 0 {
-			d.add(d.stateRule(s, status, values, from))
-		}
-	}
-	unknown, from := s.of("")
-	q := (*decision)(nil)
-	if len(unknown) > 0 {
-		q = d.ask("%s: no idea what %s means (%s). No rule names it, so that otherwise decides.", s.shown(), inWords(printables(unknown), "or"), from)
-		if len(unknown) > 1 {
-			q.text = fmt.Sprintf("%s: no idea what %s mean (%s). No rule names them, so that otherwise decides.", s.shown(), inWords(printables(unknown), "and"), from)
-		}
-	}
-	if s.long {
-		d.ask("%s has values of more than %d bytes, which are left out: it may be a text for people, and no state.", s.shown(), maxValue)
-	}
-	if all := s.all(); slices.ContainsFunc(all, func(v string) bool { return strings.EqualFold(v, "running") }) {
-		said, because := meaning("running", all), "there is a value for an end"
-		if said == health.Healthy {
-			because = "there is no value for an end, such as Succeeded"
-		}
-		d.ask("%s: Running is Healthy of what runs for ever, and Progressing of what comes to an end. The draft says %s, since %s.", s.shown(), said, because)
-	}
-	values, from := s.of(health.Healthy)
-	switch {
-	case d.by == byState:
-		r := d.stateRule(s, health.Healthy, values, from)
-		if len(values) > 1 {
-			r.decision = d.ask("%s: are %s all Healthy, or is one of them a step on the way?", s.shown(), inWords(printables(values), "and"))
-		}
-		defer d.add(r)
-	case len(values) > 0:
-		d.ask("%s has values that sound Healthy (%s). They do not decide, the rule for Healthy does.", s.shown(), inWords(printables(values), "or"))
-	case d.by == byNothing:
-		q := d.askFirst("Which value of %s means Healthy? The word lists know none of %s. Until there is one in its rule, no object is Healthy.", s.shown(), inWords(printables(s.all()), "or"))
-		r := d.stateRule(s, health.Healthy, []string{placeholderName}, "none, this is a placeholder")
-		r.decision = q
-		d.by = byState
-		defer d.add(r)
-	}
-	if d.counts != nil && (d.by == byState) {
-		d.add(d.fewer())
-	}
-}
-
-func (d *draft) stateRule(s *state, status health.Status, values []string, from string) rule {
-	r := rule{status: status, guess: from, message: s.message}
-	if slices.ContainsFunc(s.path, func(name string) bool { return !isIdentifier(name) }) {
-		r.when = s.expr() + " in [" + strings.Join(celTexts(values), ", ") + "]"
-	} else {
-		r.phase = values
-	}
-	return r
 }
 
 // fewer is the rule of an object of which not all is there.
 func (d *draft) fewer() rule {
 	return rule{
-		status: health.Progressing, when: d.compare("<"), guess: d.counts.from,
+		status: health.Progressing, when: d.compare("<", "||"), guess: d.counts.from,
 		decision: d.ask("Are fewer of %s than of %s Progressing, also while the controller says that all is well?", d.counts.have.shown(), d.counts.want.shown()),
 	}
 }
 
-func (d *draft) compare(operator string) string {
+// compare compares what is there with what is wanted. Controllers leave a count of 0
+// out.
+func (d *draft) compare(operator, join string) string {
 	optional := func(f field, fallback string) string {
 		return fmt.Sprintf("%s.?%s.orValue(%s)", f.path[0], f.path[1], fallback)
 	}
-	return optional(d.counts.have, "0") + " " + operator + " " + optional(d.counts.want, d.counts.fallback)
+	want := " " + operator + " " + optional(d.counts.want, d.counts.fallback)
+	text := optional(d.counts.have, "0") + want
+	if d.counts.updated != nil {
+		text += " " + join + " " + optional(*d.counts.updated, "0") + want
+	}
+	return text
 }
 
 func (d *draft) countRules() {
@@ -288,10 +252,12 @@ func (d *draft) countRules() {
 		}
 		return
 	}
-	d.add(rule{
-		status: health.Healthy, when: d.compare(">="), guess: d.counts.from,
-		decision: d.askFirst("Is it Healthy as soon as %s has reached %s? Nothing else says so, and of a rolling update old ones may count.", d.counts.have.shown(), d.counts.want.shown()),
-	})
+	q := d.askFirst("Is it Healthy as soon as %s has reached %s? Nothing else says so", d.counts.have.shown(), d.counts.want.shown())
+	if d.counts.updated == nil {
+		q.text += ", and of a rolling update old ones may count"
+	}
+	q.text += "."
+	d.add(rule{status: health.Healthy, when: d.compare(">=", "&&"), guess: d.counts.from, decision: q})
 }
 
 func (d *draft) booleanRules() {
@@ -304,7 +270,7 @@ func (d *draft) booleanRules() {
 	default:
 		f := d.ready[0]
 		d.add(rule{
-			status: health.Healthy, when: f.expr() + " == true", message: messageOf(d.definition.status, f), guess: origin(f.schema, "the boolean "+f.shown()),
+			status: health.Healthy, when: f.expr() + " == true", message: messageOf(d.known, f), guess: origin(f.schema, "the boolean "+f.shown()),
 			decision: d.askFirst("Is it Healthy when %s is true, and Progressing until then? The boolean does not tell a failure.", f.shown()),
 		})
 	}
@@ -320,13 +286,13 @@ func (d *draft) placeholder() {
 	case len(d.states) > 0 && len(d.states[0].values) == 0:
 		s := d.states[0]
 		d.phase = s
-		r = d.stateRule(s, health.Healthy, []string{placeholderName}, r.guess)
+		r = s.rule(health.Healthy, []string{placeholderName}, r.guess)
 		r.decision = d.askFirst("Nothing in the schema says when it is Healthy. %s tells a state, but nothing says its values: give objects with -f, or replace %s by the value of an object that is Healthy. %s", s.shown(), placeholderName, until)
 		if s.long {
 			r.decision.text += fmt.Sprintf(" In the objects it has more than %d bytes and may be a text for people.", maxValue)
 		}
 	case !d.hasStatus:
-		r.decision = d.askFirst("Nothing says when it is Healthy: the schema has no status. If no controller writes one, the kind needs no health check, and Argo CD passes over it; with this one, it waits for ever. Otherwise give objects with -f, or replace the placeholder by what the controller writes.")
+		r.decision = d.askFirst("Nothing says when it is Healthy: the schema says nothing of a status. If no controller writes one, the kind needs no health check, and Argo CD passes over it; with this one, it waits for ever. Otherwise give objects with -f, or replace the placeholder by what the controller writes.")
 	default:
 		r.decision = d.askFirst("Nothing in the schema says when it is Healthy. Replace the placeholder by a field that says so%s. %s", d.statusFields(), until)
 	}
@@ -335,9 +301,13 @@ func (d *draft) placeholder() {
 
 func (d *draft) statusFields() string {
 	const most = 12
-	names := d.definition.status.children()
+	names := d.known.children()
 	if len(names) == 0 {
 		return ", or give objects with -f: the schema does not say what the status has"
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "conditions" || name == "observedGeneration" })
+	if len(names) == 0 {
+		return ""
 	}
 	more := ""
 	if len(names) > most {
@@ -348,11 +318,14 @@ func (d *draft) statusFields() string {
 
 // rest asks about what was found and is in no rule.
 func (d *draft) rest(types decisive) {
+	if d.by != byNothing && d.by != byState && len(d.states) > 0 && len(d.states[0].values) == 0 {
+		d.ask("%s tells a state, but nothing says its values. Objects given with -f would.", d.states[0].shown())
+	}
 	if d.conditions != nil {
 		var unclearOnes, more []string
 		for _, t := range d.conditions.types {
 			switch {
-			case slices.Contains(types.lasting, t) || slices.Contains(types.ended, t):
+			case slices.Contains(types.lasting, t), slices.Contains(types.ended, t), d.by == byConditions && slices.Contains(d.parts(types), t):
 			case t.polarity == unclear:
 				unclearOnes = append(unclearOnes, printable(t.name))
 			case t.polarity == summary, t.polarity == good, t.polarity == partlyGood, t.polarity == finished:
@@ -365,15 +338,15 @@ func (d *draft) rest(types decisive) {
 		if len(more) > 0 {
 			d.ask("Does Healthy need these conditions too? No rule reads them: %s.", strings.Join(more, ", "))
 		}
-		if d.by != byConditions && d.by != byConvention && d.by != byEntries && len(d.conditions.types) == 0 {
+		if !slices.Contains([]basis{byConditions, byUnclear, byConvention, byEntries}, d.by) && len(d.conditions.types) == 0 {
 			d.ask("%s is there, but nothing says which types it has. Objects given with -f would.", d.conditions.shown())
 		}
 	}
 	if len(d.otherLists) > 0 {
-		d.ask("There are further lists of conditions, which no rule reads: %s.", strings.Join(d.otherLists, ", "))
+		d.ask("There are further lists of conditions, which no rule reads: %s.", listing(d.otherLists))
 	}
 	if len(d.unusedEnum) > 0 {
-		d.ask("These have an enum that does not sound like a health, and no rule: %s.", strings.Join(d.unusedEnum, "; "))
+		d.ask("These have an enum that does not sound like a health, and no rule: %s.", listing(d.unusedEnum))
 	}
 }
 

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ const (
 	maxValue   = 64 // bytes
 	maxSeen    = 50 // different values of one field
 	maxEntries = 100
+	maxSamples = 1000 // of one kind
 )
 
 // A sample is an object of the kind.
@@ -29,6 +31,10 @@ func (s sample) status() map[string]any {
 // samples reads files of objects and gives each definition those of its kind.
 func samples(files []File, defs []*definition) (map[*definition][]sample, error) {
 	found := map[*definition][]sample{}
+	byKind := map[string]*definition{}
+	for _, def := range defs {
+		byKind[def.kind+"."+def.group] = def
+	}
 	for _, f := range files {
 		docs, err := documents(f)
 		if err != nil {
@@ -39,12 +45,13 @@ func samples(files []File, defs []*definition) (map[*definition][]sample, error)
 			if d.text("kind") == "" {
 				return nil, d.faultAt(f.Name, nil, "the object has no kind")
 			}
-			group, _, core := cutVersion(d.text("apiVersion"))
-			for _, def := range defs {
-				if !core && def.kind == d.text("kind") && def.group == group {
-					found[def] = append(found[def], sample{f.Name, d.value})
-					matched = true
+			group, _, _ := strings.Cut(d.text("apiVersion"), "/")
+			if def := byKind[d.text("kind")+"."+group]; def != nil {
+				matched = true
+				if len(found[def]) == maxSamples {
+					continue
 				}
+				found[def] = append(found[def], sample{inComment(f.Name), d.value})
 			}
 		}
 		if !matched {
@@ -56,14 +63,6 @@ func samples(files []File, defs []*definition) (map[*definition][]sample, error)
 		}
 	}
 	return found, nil
-}
-
-func cutVersion(apiVersion string) (group, version string, core bool) {
-	group, version, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return "", apiVersion, true
-	}
-	return group, version, false
 }
 
 func kinds(defs []*definition) string {
@@ -102,17 +101,18 @@ func (s schema) learn(file string, value any, levels int) schema {
 		if !s.is("object") && len(s.children()) == 0 {
 			return s
 		}
-		properties := map[string]any{}
-		if known, ok := s["properties"].(map[string]any); ok {
-			for name, child := range known {
-				properties[name] = child
-			}
+		known, _ := s["properties"].(map[string]any)
+		properties := maps.Clone(known)
+		if properties == nil {
+			properties = map[string]any{}
 		}
-		for name, v := range value {
-			if v != nil {
-				if child := s.child(name).learn(file, v, levels-1); child != nil {
-					properties[name] = map[string]any(child)
-				}
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			child := s.child(name)
+			if value[name] == nil || child == nil && len(properties) >= maxFields {
+				continue
+			}
+			if child = child.learn(file, value[name], levels-1); child != nil {
+				properties[name] = map[string]any(child)
 			}
 		}
 		return s.with("properties", properties)
@@ -149,10 +149,7 @@ func (s schema) learn(file string, value any, levels int) schema {
 }
 
 func (s schema) with(key string, value any) schema {
-	changed := schema{}
-	for k, v := range s {
-		changed[k] = v
-	}
+	changed := maps.Clone(s)
 	changed[key] = value
 	return changed
 }

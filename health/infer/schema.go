@@ -16,10 +16,17 @@ func (s schema) child(name string) schema {
 	return child
 }
 
+// Bounds of what is looked at, far above what any definition has.
+const (
+	maxFields = 2000 // of one object
+	maxTexts  = 200  // of one enum
+)
+
 // children are the names of the fields.
 func (s schema) children() []string {
 	properties, _ := s["properties"].(map[string]any)
-	return slices.Sorted(maps.Keys(properties))
+	names := slices.Sorted(maps.Keys(properties))
+	return names[:min(len(names), maxFields)]
 }
 
 func (s schema) at(path ...string) schema {
@@ -100,7 +107,7 @@ func texts(v any) []string {
 	list, _ := v.([]any)
 	var found []string
 	for _, item := range list {
-		if text, ok := item.(string); ok && text != "" {
+		if text, ok := item.(string); ok && text != "" && len(found) < maxTexts {
 			found = unite(found, []string{text})
 		}
 	}

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,23 +14,25 @@ var (
 	healthyWords = set(`ready running succeeded success successful active activated available bound complete completed
 		healthy ok okay done finished synced insync uptodate established online up passed pass green operational
 		normal reconciled stable serving executed issued`)
-	// Steps on the way where there is something better, and Healthy where there is not.
+	// Steps on the way where there is something better. Without, they are Healthy of what
+	// can also fail or be under way; Enabled beside Disabled is only a setting.
 	weakWords = set(`provisioned installed deployed initialized initialised created accepted applied configured registered
-		processed connected attached joined valid validated loaded published released enabled programmed`)
+		processed connected attached joined valid validated loaded published released enabled programmed built`)
 	endWords = set(`succeeded success successful complete completed finished done passed pass executed processed`)
 
 	degradedWords = set(`degraded unhealthy lost rejected denied aborted broken crashed crashloopbackoff timeout timedout
 		faulted dead down offline outofservice stalled terminal red misconfigured evicted expired inaccessible critical
 		incompatible fault`)
 	progressingWords = set(`pending inprogress new queued scheduled submitted initial init started starting ongoing notready
-		unknown unspecified rollback upgrade update`)
+		unknown unspecified rollback upgrade update initialization initialisation yellow`)
 	suspendedWords = set(`paused suspended hibernated onhold`)
 )
 
 // Single words that say something wherever they stand.
 var (
-	failureWords  = set(`failed failure fail failing error errors errored invalid faulted crashed unhealthy rejected degraded`)
+	failureWords  = set(`failed failure fail failing err error errors errored invalid faulted crashed unhealthy rejected degraded`)
 	workWords     = set(`pending progress wait queued unspecified`)
+	holdWords     = set(`paused suspended`)
 	negatingWords = set(`not no non without never`)
 	// Words that end in -ing and tell of no work under way.
 	restingWords = set(`running warning missing serving existing working nothing string setting ping failing`)
@@ -46,7 +49,7 @@ func meaning(value string, all []string) health.Status {
 	case healthyWords[whole]:
 		return health.Healthy
 	case weakWords[whole]:
-		if !contains(all, healthyWords) {
+		if !contains(all, healthyWords) && slices.ContainsFunc(all, moves) {
 			return health.Healthy
 		}
 		return ""
@@ -60,26 +63,33 @@ func meaning(value string, all []string) health.Status {
 	return hint(words)
 }
 
+// moves tells a value of a state that changes by itself: of work under way or failed.
+func moves(value string) bool {
+	words := split(value)
+	whole := strings.Join(words, "")
+	said := hint(words)
+	return degradedWords[whole] || progressingWords[whole] || said == health.Degraded || said == health.Progressing
+}
+
 // hint is what single words of a value say, if they agree.
 func hint(words []string) health.Status {
-	fails, works := false, false
+	said := map[health.Status]bool{}
 	for _, w := range words {
 		switch {
 		case negatingWords[w]:
 			return ""
 		case failureWords[w]:
-			fails = true
+			said[health.Degraded] = true
+		case holdWords[w]:
+			said[health.Suspended] = true
 		case workWords[w], inWork(w):
-			works = true
+			said[health.Progressing] = true
 		}
 	}
-	switch {
-	case fails && !works:
-		return health.Degraded
-	case works && !fails:
-		return health.Progressing
+	if len(said) != 1 {
+		return ""
 	}
-	return ""
+	return slices.Collect(maps.Keys(said))[0]
 }
 
 func inWork(word string) bool {
@@ -105,15 +115,26 @@ const (
 )
 
 var (
-	summaryTypes = []string{"ready", "available", "healthy"} // the better ones first
+	summaryTypes = []string{"ready", "readytouse", "available", "healthy"} // the better ones first
 	goodTypes    = set(`synced reconciled programmed accepted valid established installed deployed provisioned applied
 		connected joined registered configured initialized online running active bound resolvedrefs admitted validated
-		uptodate insync operational stable loaded released issued`)
+		uptodate insync operational stable loaded released issued success successful synchronized`)
 	finishedTypes = set(`succeeded complete completed finished done`)
-	badTypes      = set(`degraded failed failure error errored stalled invalid unhealthy terminal conflicted notready
-		notaccepted unavailable`)
-	heldTypes = set(`paused suspended`)
-	busyTypes = set(`pending`)
+	// Of these True says that the object failed, whatever the reason.
+	anyFailure = set(`degraded failed failure error errored stalled unhealthy terminal`)
+	badTypes   = set(`degraded failed failure error errored stalled unhealthy terminal invalid conflicted notready
+		notaccepted unavailable denied fallback`)
+	heldTypes = set(`paused suspended hibernated hibernation`)
+	// Of the good ones, those that say that the latest spec was taken. The others may be
+	// False of an object that is at rest, such as Active.
+	acceptance = set(`synced reconciled programmed accepted valid established installed applied configured resolvedrefs
+		admitted validated`)
+	// Reasons that say no more than the condition.
+	repeats = set(`notready unknown new`)
+	// By the list only: Scheduling and Watching are True of what is as it should be.
+	busyTypes = set(`pending progressing reconciling issuing creating deleting terminating updating upgrading provisioning
+		installing deploying migrating initializing initialising restarting resizing scaling rebalancing rollingout
+		inprogress`)
 )
 
 func polarityOf(conditionType string) polarity {
@@ -135,13 +156,13 @@ func polarityOf(conditionType string) polarity {
 		return bad
 	case heldTypes[whole]:
 		return held
-	case busyTypes[whole], len(words) == 1 && inWork(last):
+	case busyTypes[whole]:
 		return busy
 	case slices.ContainsFunc(words, func(w string) bool { return negatingWords[w] }):
 		return unclear
 	case slices.Contains(summaryTypes, last), goodTypes[last], finishedTypes[last]:
 		return partlyGood
-	case badTypes[last]:
+	case badTypes[last], slices.ContainsFunc(words, func(w string) bool { return failureWords[w] }):
 		return bad
 	}
 	return unclear

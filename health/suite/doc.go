@@ -20,5 +20,5 @@
 //
 // To its cases each check gets the robustness corpus (package corpus), on a bare object
 // and on the object of each case: whatever the object is, the VM must say
-// what the oracle says, within 50 ms, and must not raise.
+// what the oracle says, within 50 ms of processor time, and must not raise.
 package suite

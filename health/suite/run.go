@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ import (
 	"hallmark.dev/hallmark/lua/vm"
 )
 
-// MaxTime is how long a check may take for one object of the robustness corpus.
+// MaxTime is how much processor time a check should take at most for one object of
+// the robustness corpus.
 const MaxTime = 50 * time.Millisecond
 
 // Subject is a check, the script that was compiled from it, and its cases.
@@ -25,8 +27,16 @@ type Subject struct {
 	Cases  []Case
 }
 
-// Clock is the time that now() gives, and that durations are measured with.
-type Clock func() time.Time
+// Options are what a run takes from outside.
+type Options struct {
+	// Now is the time that now() gives.
+	Now func() time.Time
+	// CPU is the processor time that the calling thread has used; other work on the
+	// machine does not count. MaxTime bounds what the script takes of it for an
+	// object of the robustness corpus; nothing is bounded where it is 0.
+	CPU     func() time.Duration
+	MaxTime time.Duration
+}
 
 // Result is what came of a case, or of one object of the robustness corpus.
 type Result struct {
@@ -35,7 +45,7 @@ type Result struct {
 	Line   int
 	Got    health.Verdict // of the VM
 	Rule   string         // the label of the rule that gave it
-	Took   time.Duration  // by the VM, the fastest run
+	Took   time.Duration  // processor time of the VM
 	Faults []string       // none where it passed
 }
 
@@ -70,12 +80,12 @@ func (r *Report) Coverage() int {
 }
 
 // Run runs the cases of a subject and the robustness corpus.
-func Run(s Subject, clock Clock) (*Report, error) {
-	oracle, err := eval.New(s.Check, func() int64 { return clock().Unix() })
+func Run(s Subject, o Options) (*Report, error) {
+	oracle, err := eval.New(s.Check, func() int64 { return o.Now().Unix() })
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Subject: s, oracle: oracle, clock: clock}
+	r := &runner{Subject: s, oracle: oracle, Options: o}
 	report := &Report{Check: s.Check, Reached: map[string]int{}}
 	report.Cases = parallel(len(s.Cases), func(i int) Result { return r.testCase(s.Cases[i]) })
 	for _, result := range report.Cases {
@@ -110,8 +120,8 @@ func concrete(glob string) string { return strings.ReplaceAll(glob, "*", "Exampl
 
 type runner struct {
 	Subject
+	Options
 	oracle *eval.Evaluator
-	clock  Clock
 }
 
 func (r *runner) testCase(c Case) Result {
@@ -125,7 +135,7 @@ func (r *runner) testCase(c Case) Result {
 		want.Message = got.Message
 	}
 	if got != want {
-		out.Faults = append(out.Faults, fmt.Sprintf("got %s by %s, want %s", describe(got), out.Rule, describe(want)))
+		out.Faults = append(out.Faults, fmt.Sprintf("got %s by %s, want %s", describe(got), out.Rule, describe(c.Want)))
 	}
 	if c.Rule != "" && c.Rule != out.Rule {
 		out.Faults = append(out.Faults, fmt.Sprintf("got it by %s, want %s", out.Rule, c.Rule))
@@ -140,19 +150,18 @@ func describe(v health.Verdict) string {
 	return fmt.Sprintf("%s %q", v.Status, v.Message)
 }
 
-// judge asks the VM and the oracle. A check with now() is asked again where they
-// differ: the second may have changed between the two.
+// judge asks the VM and the oracle. They are asked again where they differ and the
+// check has now(), because the second may have changed between the two; and where
+// Argo CD's deadline of one second of real time has passed on a busy machine.
 func (r *runner) judge(name string, object map[string]any) Result {
-	const tries = 3
+	const tries = 5
 	out := Result{Name: name}
 	for range tries {
 		oracle := r.oracle.Eval(object)
 		out.Rule = r.Check.Rules[oracle.Rule].Label
-		start := r.clock()
+		start := r.CPU()
 		got, err := vm.Run(r.Script, r.Check.UseOpenLibs, object)
-		if took := r.clock().Sub(start); out.Took == 0 || took < out.Took {
-			out.Took = took
-		}
+		out.Took = r.CPU() - start
 		out.Got = health.Verdict{Status: health.Status(got.Status), Message: got.Message}
 		switch {
 		case err != nil:
@@ -163,33 +172,49 @@ func (r *runner) judge(name string, object map[string]any) Result {
 			out.Faults = nil
 			return out
 		}
+		if overdue := err != nil && strings.Contains(err.Error(), "deadline exceeded") && out.Took < time.Second/2; !overdue && !r.hasClock() {
+			return out
+		}
 	}
 	return out
 }
 
-// robust is judge for an object of the corpus, which must not take long. Of three
-// tries the fastest counts, because the machine may have other work.
+// hasClock reports whether the check asks for the time.
+func (r *runner) hasClock() bool { return strings.Contains(r.Script, "os.time()") }
+
+// robust is judge for an object of the corpus, which must not take long: beside what it
+// takes to make a Lua value of the object, which a script without any work shows.
 func (r *runner) robust(c corpus.Case) Result {
 	out := r.judge(c.Name, c.Object)
-	for try := 0; try < 2 && len(out.Faults) == 0 && out.Took > MaxTime; try++ {
-		again := r.judge(c.Name, c.Object)
-		again.Took = min(again.Took, out.Took)
-		out = again
+	if r.MaxTime == 0 || len(out.Faults) > 0 || out.Took <= r.MaxTime {
+		return out
 	}
-	if len(out.Faults) == 0 && out.Took > MaxTime {
-		out.Faults = append(out.Faults, fmt.Sprintf("took %s, want at most %s", out.Took.Round(time.Millisecond), MaxTime))
+	least := func(script string) time.Duration {
+		fastest := time.Duration(math.MaxInt64)
+		for range 3 {
+			start := r.CPU()
+			if _, err := vm.Run(script, r.Check.UseOpenLibs, c.Object); err == nil {
+				fastest = min(fastest, r.CPU()-start)
+			}
+		}
+		return fastest
+	}
+	if out.Took = least(r.Script) - least(`return { status = "Healthy" }`); out.Took > r.MaxTime {
+		out.Faults = append(out.Faults, fmt.Sprintf("took %s of processor time, want at most %s", out.Took.Round(time.Millisecond), r.MaxTime))
 	}
 	return out
 }
 
 // parallel calls f for 0 to n-1, on all processors, and returns the results in
-// order.
+// order. Each call stays on its thread, whose time is measured.
 func parallel(n int, f func(i int) Result) []Result {
 	out := make([]Result, n)
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range min(max(n, 1), runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			for i := range next {
 				out[i] = f(i)
 			}

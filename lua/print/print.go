@@ -42,10 +42,15 @@ func (p *printer) block(stmts []ast.Stmt, depth int) {
 		case ast.Verbatim:
 			p.b.WriteString(strings.TrimRight(string(s), "\n") + "\n")
 		case ast.Local:
-			if s.Value == nil {
+			switch value := s.Value.(type) {
+			case nil:
 				p.line(depth, "local "+s.Name)
-			} else {
-				p.line(depth, long("local "+s.Name+" = ", s.Value, 0, depth))
+			case ast.Function:
+				p.line(depth, "local function "+s.Name+"("+strings.Join(value.Params, ", ")+")")
+				p.line(depth+1, long("return ", value.Result, 0, depth+1))
+				p.line(depth, "end")
+			default:
+				p.line(depth, long("local "+s.Name+" = ", value, 0, depth))
 			}
 		case ast.Assign:
 			p.line(depth, long(s.Name+" = ", s.Value, 0, depth))

@@ -28,9 +28,10 @@ const Each = "[]"
 //
 // The script is read as a set of equations, without regard to the order of its
 // statements: each variable may hold whatever is assigned to a variable of that name
-// anywhere, a parameter whatever a call passes. That says too much, never too little
-// of what it follows, and what it is used for, objects to try a script on, may be
-// too many. A value is a set of facts, each with one of these letters in front:
+// anywhere in its function. A function of the script is read anew for each call, with
+// what that call passes. That says too much, never too little of what it follows, and
+// what it is used for, objects to try a script on, may be too many. A value is a set
+// of facts, each with one of these letters in front:
 //
 //	p  it is this field of the object
 //	t  it is this text
@@ -42,7 +43,7 @@ const Each = "[]"
 // The equations are solved by going over the script until nothing is new.
 func fields(statements []ast.Stmt) []Field {
 	const rounds = 8 // as many as assignments follow each other against the order of the script
-	f := &flow{env: map[string]facts{}, params: map[string][]string{}, fields: map[string]*Field{}}
+	f := &flow{layers: []map[string]facts{{}}, functions: map[string]*ast.FunctionExpr{}, fields: map[string]*Field{}}
 	for range rounds {
 		f.changed = false
 		f.block(statements)
@@ -63,16 +64,17 @@ func fields(statements []ast.Stmt) []Field {
 type facts map[string]bool
 
 const (
-	isField    = "p"
-	isText     = "t"
-	hasKey     = "k"
-	hasText    = "e"
-	hasField   = "m"
-	keyedBy    = "q"
-	separator  = "\x1f"
-	maxDepth   = 12
-	maxFields  = 1000
-	returnedBy = "return " // in front of the name of a function in env
+	isField   = "p"
+	isText    = "t"
+	hasKey    = "k"
+	hasText   = "e"
+	hasField  = "m"
+	keyedBy   = "q"
+	separator = "\x1f"
+	maxDepth  = 12 // steps of a path
+	maxFields = 300
+	maxCalls  = 4        // functions that call each other
+	returned  = "return" // the name for what a function returns: no variable has it
 )
 
 // as returns the facts of one letter under another.
@@ -106,21 +108,45 @@ func union(values ...facts) facts {
 }
 
 type flow struct {
-	env     map[string]facts
-	params  map[string][]string // of functions by name
-	fields  map[string]*Field
-	current string // the function that is being read
-	changed bool
+	// layers are the variables of the script, and of the calls that are being read.
+	layers    []map[string]facts
+	functions map[string]*ast.FunctionExpr // by name
+	fields    map[string]*Field
+	changed   bool
 }
 
+func (f *flow) variable(name string) facts {
+	for _, layer := range slices.Backward(f.layers) {
+		if v, ok := layer[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// learn adds to a variable: to one that is there, or else to a new global.
 func (f *flow) learn(name string, v facts) {
-	if f.env[name] == nil {
-		f.env[name] = facts{}
+	for i, layer := range slices.Backward(f.layers) {
+		if _, ok := layer[name]; ok || i == 0 {
+			f.learnIn(i, name, v)
+			return
+		}
+	}
+}
+
+// declare adds to a local variable.
+func (f *flow) declare(name string, v facts) { f.learnIn(len(f.layers)-1, name, v) }
+
+func (f *flow) learnIn(i int, name string, v facts) {
+	layer := f.layers[i]
+	if layer[name] == nil {
+		layer[name] = facts{}
 	}
 	for fact := range v {
-		if !f.env[name][fact] {
-			f.env[name][fact] = true
-			f.changed = true
+		if !layer[name][fact] {
+			layer[name][fact] = true
+			// What a call learns of variables of its own is forgotten with it.
+			f.changed = f.changed || i == 0
 		}
 	}
 }
@@ -190,7 +216,7 @@ func (f *flow) statement(s ast.Stmt) {
 	case *ast.LocalAssignStmt:
 		for i, e := range s.Exprs {
 			if i < len(s.Names) {
-				f.bind(s.Names[i], e)
+				f.bind(s.Names[i], e, f.declare)
 			} else {
 				f.eval(e)
 			}
@@ -224,31 +250,53 @@ func (f *flow) statement(s ast.Stmt) {
 		f.function(name, s.Func)
 	case *ast.ReturnStmt:
 		for _, e := range s.Exprs {
-			f.learn(returnedBy+f.current, f.eval(e))
+			f.declare(returned, f.eval(e))
 		}
 	}
 }
 
-func (f *flow) bind(name string, e ast.Expr) {
+func (f *flow) bind(name string, e ast.Expr, to func(string, facts)) {
 	if fn, ok := e.(*ast.FunctionExpr); ok {
 		f.function(name, fn)
 		return
 	}
-	f.learn(name, f.eval(e))
+	to(name, f.eval(e))
 }
 
+// function notes a function, and reads it once for what it says by itself.
 func (f *flow) function(name string, fn *ast.FunctionExpr) {
-	f.params[name] = fn.ParList.Names
-	outer := f.current
-	f.current = name
+	if f.functions[name] == nil {
+		f.functions[name] = fn
+		f.changed = true
+	}
+	f.run(fn, nil)
+}
+
+// run reads a function with arguments and tells what it returns.
+func (f *flow) run(fn *ast.FunctionExpr, args []facts) facts {
+	if len(f.layers) > maxCalls {
+		return facts{}
+	}
+	f.layers = append(f.layers, map[string]facts{returned: {}})
+	for i, name := range fn.ParList.Names {
+		if i < len(args) {
+			f.declare(name, args[i])
+		} else {
+			f.declare(name, nil)
+		}
+	}
 	f.block(fn.Stmts)
-	f.current = outer
+	f.block(fn.Stmts) // for what a loop learns in its end
+	last := len(f.layers) - 1
+	out := f.layers[last][returned]
+	f.layers = f.layers[:last]
+	return out
 }
 
 func (f *flow) assign(target, e ast.Expr) {
 	switch target := target.(type) {
 	case *ast.IdentExpr:
-		f.bind(target.Value, e)
+		f.bind(target.Value, e, f.learn)
 	case *ast.AttrGetExpr:
 		if fn, ok := e.(*ast.FunctionExpr); ok {
 			f.function(lastName(target), fn)
@@ -271,9 +319,9 @@ func (f *flow) loop(s *ast.GenericForStmt) {
 		}
 		over = union(over, v)
 	}
-	f.learn(s.Names[0], union(over.as(hasKey, isText), over.as(keyedBy, isField)))
+	f.declare(s.Names[0], union(over.as(hasKey, isText), over.as(keyedBy, isField)))
 	if len(s.Names) > 1 {
-		f.learn(s.Names[1], union(f.entries(over), over.as(hasText, isText), over.as(hasField, isField)))
+		f.declare(s.Names[1], union(f.entries(over), over.as(hasText, isText), over.as(hasField, isField)))
 	}
 }
 
@@ -300,7 +348,7 @@ func (f *flow) eval(e ast.Expr) facts {
 		if e.Value == "obj" {
 			return facts{isField: true} // the empty path
 		}
-		return f.env[e.Value]
+		return f.variable(e.Value)
 	case *ast.StringExpr:
 		return facts{isText + e.Value: true}
 	case *ast.AttrGetExpr:
@@ -324,7 +372,7 @@ func (f *flow) eval(e ast.Expr) facts {
 	case *ast.TableExpr:
 		return f.table(e)
 	case *ast.FunctionExpr:
-		f.function("", e)
+		f.run(e, nil)
 	case *ast.FuncCallExpr:
 		return f.call(e)
 	}
@@ -404,14 +452,11 @@ func (f *flow) call(e *ast.FuncCallExpr) facts {
 			f.eval(e.Func)
 		}
 	}
-	if params, ok := f.params[name]; ok {
-		if e.Receiver != nil && !slices.Contains(params, "self") {
+	if fn := f.functions[name]; fn != nil {
+		if e.Receiver != nil && !slices.Contains(fn.ParList.Names, "self") {
 			args = args[1:]
 		}
-		for i, param := range params[:min(len(params), len(args))] {
-			f.learn(param, args[i])
-		}
-		return f.env[returnedBy+name]
+		return f.run(fn, args)
 	}
 	if len(args) == 0 {
 		return facts{}

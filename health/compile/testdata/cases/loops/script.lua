@@ -169,9 +169,16 @@ local status = obj.status
 local parents = field(status, "parents")
 
 -- rule 1, line 7
-if any(parents, function(p)
-  return any(field(p, "conditions"), function(c) return type(c) == "table" and c.type == "Accepted" and c.status == "False" end)
-end) then
+local function test1(c)
+  return type(c) == "table" and c.type == "Accepted" and c.status == "False"
+end
+local function test2(c)
+  return type(c) == "table" and c.status == "False"
+end
+local function test3(c)
+  return equal(field(c, "status"), "False") == false
+end
+if any(parents, function(p) return type(p) == "table" and any(p.conditions, test1) end) then
   return {
     status = "Degraded",
     message = text(concat(
@@ -179,10 +186,7 @@ end) then
       (join(
         map(
           filter(parents, function(p)
-            return truth(
-              any(field(p, "conditions"), function(c) return type(c) == "table" and c.status == "False" end),
-              every(field(p, "conditions"), function(c) return equal(field(c, "status"), "False") == false end)
-            )
+            return truth(any(field(p, "conditions"), test2), every(field(p, "conditions"), test3))
           end),
           function(p) return field(p, "name") end
         ),
@@ -193,10 +197,11 @@ end) then
 end
 
 -- rule 2, line 10
+local function test4(c)
+  return equal(field(c, "type"), "Accepted")
+end
 if empty(parents) == false
-  and every(parents, function(c)
-    return one(field(c, "conditions"), function(c) return equal(field(c, "type"), "Accepted") end)
-  end)
+  and every(parents, function(c) return one(field(c, "conditions"), test4) end)
 then
   return {
     status = "Healthy",

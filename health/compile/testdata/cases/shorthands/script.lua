@@ -97,14 +97,6 @@ local function empty(value)
   if type(value) == "table" then return next(value) == nil end
 end
 
--- size of a list or map
-local function size(value)
-  if type(value) ~= "table" then return nil end
-  local n = 0
-  for _ in pairs(value) do n = n + 1 end
-  return n
-end
-
 -- does the test hold for one element, or key of a map?
 local function any(collection, test)
   if type(collection) ~= "table" then return false end
@@ -256,17 +248,6 @@ if less(int(str(observedGeneration)), generation) then
 end
 
 -- rule 3.2, line 10
-if any(conditions, function(c) return type(c) == "table" and c.type == "Stalled" and c.status == "True" end) then
-  return {
-    status = "Degraded",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Stalled" end),
-      "message"
-    )),
-  }
-end
-
--- rule 3.3, line 10
 if any(changes, function(c)
   return type(c) == "table"
     and c.state == "FAILED"
@@ -277,35 +258,69 @@ end) then
     message = text(concat(
       "failed: ",
       (join(
-        map(filter(changes, function(c) return equal(field(c, "state"), "FAILED") end), function(c) return field(c, "key") end),
+        map(
+          filter(changes, function(c)
+            return truth(
+              field(c, "state") == "FAILED"
+                and any(spec_changes, function(s) return same(field(s, "key"), field(c, "key")) end),
+              equal(field(c, "state"), "FAILED") == false
+                or every(spec_changes, function(s) return same(field(s, "key"), field(c, "key")) == false end)
+            )
+          end),
+          function(c) return field(c, "key") end
+        ),
         ", "
       ))
     )),
   }
 end
 
--- rule 3.4, line 10
-if any(changes, function(c)
+-- rule 3.3, line 10
+local function test1(i)
+  return type(i) == "table" and i.holds == false
+end
+found = first(changes, function(c)
   return type(c) == "table"
     and c.state == "SUCCEEDED"
-    and any(c.invariants, function(i) return type(i) == "table" and i.holds == false end)
+    and any(c.invariants, test1)
     and any(spec_changes, function(s) return same(field(s, "key"), c.key) end)
-end) then
-  return { status = "Degraded", message = "an invariant is broken" }
+end)
+if found ~= nil then
+  return {
+    status = "Degraded",
+    message = text(concat("an invariant is broken: ", (field(found, "key")))),
+  }
 end
 
--- rule 3.5, line 10
+-- rule 3.4, line 10
 if any(conditions, function(c) return type(c) == "table" and c.type == "LeaseExpired" and c.status == "True" end) then
   return {
     status = "Degraded",
+    message = text(concat(
+      "investigate, do not re-run: ",
+      (field(
+        first(conditions, function(c) return type(c) == "table" and c.type == "LeaseExpired" end),
+        "message"
+      ))
+    )),
+  }
+end
+
+-- rule 3.5, line 10
+if any(conditions, function(c) return type(c) == "table" and c.type == "Stalled" and c.status == "True" end) then
+  return {
+    status = "Degraded",
     message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "LeaseExpired" end),
+      first(conditions, function(c) return type(c) == "table" and c.type == "Stalled" end),
       "message"
     )),
   }
 end
 
 -- rule 3.6, line 10
+local function test2(i)
+  return type(i) == "table" and i.holds == true
+end
 if empty(spec_changes) == false
   and every(spec_changes, function(s)
     return any(changes, function(c)
@@ -313,17 +328,63 @@ if empty(spec_changes) == false
         and same(c.key, field(s, "key"))
         and c.state == "SUCCEEDED"
         and (lacks(s, "sourceRevision") or same(field(s, "sourceRevision"), c.sourceRevision))
+        and (lacks(c, "invariants") or every(c.invariants, test2))
     end)
   end)
 then
   return {
     status = "Healthy",
-    message = text(concat(str(size(spec_changes)), " changes are recorded as done")),
+    message = text(concat(
+      "recorded as done: ",
+      (join(map(spec_changes, function(s) return field(s, "key") end), ", "))
+    )),
   }
 end
 
 -- rule 3.7, line 10
-if empty(spec_changes) == false then
+if any(spec_changes, function(s)
+  return any(changes, function(c)
+    return type(c) == "table"
+      and same(c.key, field(s, "key"))
+      and c.state == "SUCCEEDED"
+      and same(field(s, "sourceRevision"), c.sourceRevision) == false
+  end)
+end) then
+  return {
+    status = "Progressing",
+    message = text(concat(
+      "recorded by another revision: ",
+      (join(
+        map(
+          filter(changes, function(c)
+            return truth(
+              any(spec_changes, function(s)
+                return same(field(s, "key"), field(c, "key"))
+                  and field(s, "sourceRevision") ~= nil
+                  and same(field(s, "sourceRevision"), field(c, "sourceRevision")) == false
+              end),
+              every(spec_changes, function(s)
+                return same(field(s, "key"), field(c, "key")) == false
+                  or lacks(s, "sourceRevision")
+                  or same(field(s, "sourceRevision"), field(c, "sourceRevision"))
+              end)
+            )
+          end),
+          function(c) return concat(field(c, "key"), " by ", (field(c, "sourceRevision"))) end
+        ),
+        ", "
+      ))
+    )),
+  }
+end
+
+-- rule 3.8, line 10
+if any(spec_changes, function(s)
+  return every(changes, function(c)
+    return same(field(c, "key"), field(s, "key")) == false
+      or equal(field(c, "state"), "SUCCEEDED") == false
+  end)
+end) then
   return {
     status = "Progressing",
     message = text(concat(
@@ -349,6 +410,11 @@ if empty(spec_changes) == false then
       ))
     )),
   }
+end
+
+-- rule 3.9, line 10
+if empty(spec_changes) == false then
+  return { status = "Progressing", message = "an invariant is not checked yet" }
 end
 
 -- otherwise, line 1
