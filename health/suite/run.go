@@ -36,6 +36,8 @@ type Options struct {
 	// object of the robustness corpus; nothing is bounded where it is 0.
 	CPU     func() time.Duration
 	MaxTime time.Duration
+	// NoCorpus leaves the robustness corpus out.
+	NoCorpus bool
 }
 
 // Result is what came of a case, or of one object of the robustness corpus.
@@ -91,7 +93,10 @@ func Run(s Subject, o Options) (*Report, error) {
 	for _, result := range report.Cases {
 		report.Reached[result.Rule]++
 	}
-	objects := s.corpus()
+	var objects []corpus.Case
+	if !o.NoCorpus {
+		objects = s.corpus()
+	}
 	report.Objects = len(objects)
 	for _, result := range parallel(len(objects), func(i int) Result { return r.robust(objects[i]) }) {
 		if len(result.Faults) > 0 {
