@@ -78,7 +78,7 @@ var checkedKinds = []customKind{
 			status := with(conditions(generation, "Ready=True Serving all is well"), "observedGeneration", generation)
 			return report{with(status, "port", 5432), healthy("serving on port 5432")}
 		},
-		stale: progressing("waiting for generation 2 to be observed, seen is 1"),
+		stale: progressing("waiting for the controller to observe the latest generation"),
 	},
 	{
 		// The broker writes the generation as text, and states in any case.
@@ -98,7 +98,7 @@ var checkedKinds = []customKind{
 				healthy("3 replicas"),
 			}
 		},
-		stale: progressing("waiting for generation 2 to be observed, seen is 1"),
+		stale: progressing("waiting for the controller to observe the latest generation"),
 	},
 	{
 		name: "library", group: "cert-manager.io", kind: "Certificate", plural: "certificates",
@@ -124,7 +124,7 @@ var checkedKinds = []customKind{
 		ready: func(generation int) report {
 			return report{conditions(generation, "Synced=True ReconcileSuccess done", "Ready=True Available yes"), healthy("available")}
 		},
-		stale: progressing("waiting for generation 2 to be observed, seen is 1"),
+		stale: progressing("waiting for the controller to observe the latest generation"),
 	},
 }
 

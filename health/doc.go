@@ -47,7 +47,7 @@
 //	           notReason are a text or a list of texts. With current: true an entry whose own observedGeneration is older
 //	           than metadata.generation does not count.
 //	phase      a text or a list of texts
-//	message    a CEL expression. Whole numbers and booleans are printed; no value, or any other, is no message.
+//	message    a CEL expression. Numbers and booleans are printed; no value, or any other, is no message.
 //	           The default is the message of the first condition that the rule names, or none.
 //
 // Or it is one of the shorthands that stand for several rules, {kstatus: {}},

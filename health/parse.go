@@ -276,7 +276,7 @@ func (p *parser) generationGate(f fields.Field) {
 	rule := Rule{Label: "observedGeneration", Status: Progressing}
 	rule.Line, rule.Col = f.Position()
 	rule.When = p.implied(f, fmt.Sprintf("int(string(%s)) < metadata.generation", text), types.BoolType)
-	rule.Message = p.implied(f, fmt.Sprintf("'waiting for generation ' + string(metadata.generation) + ' to be observed, seen is ' + string(%s)", text), types.StringType)
+	rule.Message = p.implied(f, staleMessage, types.StringType)
 	p.add(rule)
 }
 

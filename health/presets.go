@@ -6,6 +6,9 @@ import (
 	"hallmark.dev/hallmark/internal/fields"
 )
 
+// staleMessage is that of an object whose latest generation was not observed yet.
+const staleMessage = "'waiting for the controller to observe the latest generation'"
+
 // presetRule is a rule that a shorthand stands for.
 type presetRule struct {
 	status        Status
@@ -19,8 +22,7 @@ type presetRule struct {
 // Source: kubernetes-sigs/cli-utils, pkg/kstatus/status.
 var kstatusRules = []presetRule{
 	{Progressing, "has(metadata.deletionTimestamp)", "'being deleted'"},
-	{Progressing, "int(string(status.observedGeneration)) != metadata.generation",
-		"'waiting for generation ' + string(metadata.generation) + ' to be observed, seen is ' + string(status.observedGeneration)"},
+	{Progressing, "int(string(status.observedGeneration)) != metadata.generation", staleMessage},
 	{Progressing, exists("Reconciling", "True"), messageOf("Reconciling")},
 	{Degraded, exists("Stalled", "True"), messageOf("Stalled")},
 	{Healthy, exists("Ready", "True"), messageOf("Ready")},
@@ -42,8 +44,7 @@ var jobRules = []presetRule{
 // earlier release recorded proves nothing of this one. An expired lease means that
 // somebody has to look, never that the change did not happen.
 var ledgerRules = []presetRule{
-	{Progressing, "int(string(status.observedGeneration)) < metadata.generation",
-		"'waiting for generation ' + string(metadata.generation) + ' to be observed, seen is ' + string(status.observedGeneration)"},
+	{Progressing, "int(string(status.observedGeneration)) < metadata.generation", staleMessage},
 	{Degraded, "status.changes.exists(c, c.state == 'FAILED' && " + asked + ")",
 		"'failed: ' + status.changes.filter(c, c.state == 'FAILED' && " + asked + ").map(c, c.key).join(', ')"},
 	{Degraded, "status.changes.exists(c, c.state == 'SUCCEEDED' && c.invariants.exists(i, i.holds == false) && " + asked + ")",

@@ -67,7 +67,7 @@ func (env *environment) lintHealth(args []string, call lintCall) error {
 			return fmt.Errorf("Argo CD brings no health script along for group %q and kind %q", call.group, call.kind)
 		}
 		report.Linted = len(kinds)
-		report.Findings = lint.Builtins(kinds, env.now)
+		report.Findings = lint.Builtins(kinds)
 	} else {
 		objects, err := env.lintObjects(call.objects)
 		if err != nil {

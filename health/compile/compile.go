@@ -19,14 +19,18 @@ import (
 // check's file.
 func Lua(check *health.Check, version string) (string, error) {
 	c := newCompiler(check.UseOpenLibs)
-	var body []ast.Stmt
+	var noStatus, rules []ast.Stmt
 	for _, rule := range check.Rules {
-		body = append(body, c.rule(check, rule)...)
+		if stmts := c.rule(rule, check.Line); rule.NoStatus {
+			noStatus = stmts
+		} else {
+			rules = append(rules, stmts...)
+		}
 	}
 	if err := c.faults.Err(); err != nil {
 		return "", diag.WithHint(err, c.hint)
 	}
-	body = append(c.locals, body...)
+	body := c.arrange(noStatus, rules)
 	script := []ast.Stmt{ast.Comment(header(check, version)), ast.Blank{}}
 	script = append(script, withHelpers(called(body))...)
 	return print.Block(append(script, body...)), nil
@@ -87,33 +91,45 @@ func (c *compiler) enter(expr *health.Expr) celast.Expr {
 	return checked.Expr()
 }
 
-func (c *compiler) rule(check *health.Check, rule health.Rule) []ast.Stmt {
+func (c *compiler) rule(rule health.Rule, first int) []ast.Stmt {
 	message := ast.Expr(ast.String(""))
 	if rule.Message != nil {
-		message = c.message(c.enter(rule.Message))
+		message = c.hoist(c.value(c.enter(rule.Message)), nil)
 	}
-	comment := ast.Comment(fmt.Sprintf("%s, line %d", rule.Label, rule.Line-check.Line+1))
+	out := []ast.Stmt{ast.Blank{}, ast.Comment(fmt.Sprintf("%s, line %d", rule.Label, rule.Line-first+1))}
 	var cond ast.Expr
 	switch {
 	case rule.NoStatus:
-		status := c.path(nil, "status")
-		cond = or(ast.Binary{Op: "==", X: status, Y: ast.Nil{}}, c.call("empty", status))
+		cond = noStatus(c.path(nil, "status"))
 	case rule.When != nil:
-		cond = c.when(c.enter(rule.When), true)
+		cond = c.hoist(c.when(c.enter(rule.When), true), nil)
 	}
-	out := []ast.Stmt{ast.Blank{}, comment}
-	if cond != nil {
-		cond = c.hoist(cond, nil)
-	}
-	message = c.hoist(message, nil)
 	if cond == nil || cond == ast.Expr(ast.Bool(true)) {
-		return append(c.declare(out), returned(rule.Status, message))
+		return append(c.declare(out), verdict(rule.Status, message))
 	}
 	found, cond, message := c.findOnce(cond, message)
 	if out = c.declare(out); found != nil {
 		out = append(out, found)
 	}
-	return append(out, ast.If{Cond: cond, Then: []ast.Stmt{returned(rule.Status, message)}})
+	return append(out, ast.If{Cond: cond, Then: []ast.Stmt{verdict(rule.Status, message)}})
+}
+
+// noStatus holds where the status is absent or empty.
+func noStatus(status ast.Expr) ast.Expr {
+	equals := func(x, y ast.Expr) ast.Expr { return ast.Binary{Op: "==", X: x, Y: y} }
+	call := func(name string) ast.Expr { return ast.Call{Func: ast.Name(name), Args: []ast.Expr{status}} }
+	return or(or(equals(status, ast.Nil{}), equals(status, ast.String(""))),
+		and(equals(call("type"), ast.String("table")), equals(call("next"), ast.Nil{})))
+}
+
+// verdict returns a status with a message.
+func verdict(status health.Status, message ast.Expr) ast.Stmt {
+	if _, literal := message.(ast.String); !literal {
+		return ast.Return{Value: ast.Call{Func: ast.Name("verdict"), Args: []ast.Expr{ast.String(status), message}}}
+	}
+	return ast.Return{Value: ast.Table{Fields: []ast.Field{
+		{Key: "status", Value: ast.String(status)}, {Key: "message", Value: message},
+	}}}
 }
 
 // declare adds the functions that the rule in hand needs.
@@ -123,19 +139,15 @@ func (c *compiler) declare(out []ast.Stmt) []ast.Stmt {
 	return out
 }
 
-func returned(status health.Status, message ast.Expr) ast.Stmt {
-	return ast.Return{Value: ast.Table{Fields: []ast.Field{
-		{Key: "status", Value: ast.String(status)}, {Key: "message", Value: message},
-	}}}
-}
+// searches are the helpers that look for an entry of a list.
+var searches = []string{"condition", "currentCondition", "first"}
 
 // findOnce spares a rule a second search, where its message is about the entry that its
-// condition finds: any(list, test) becomes a test whether first(list, test) is there,
-// and that a variable.
+// condition finds: the search is made once, into a variable.
 func (c *compiler) findOnce(cond, message ast.Expr) (found ast.Stmt, newCond, newMessage ast.Expr) {
 	var search ast.Expr
 	text, replaced := "", false
-	newMessage = replaceCall(message, "first", func(call ast.Call) ast.Expr {
+	newMessage = replaceCalls(message, searches, func(call ast.Call) ast.Expr {
 		if search == nil {
 			search, text = call, print.Expr(call)
 		}
@@ -147,20 +159,25 @@ func (c *compiler) findOnce(cond, message ast.Expr) (found ast.Stmt, newCond, ne
 	if search == nil {
 		return nil, cond, message
 	}
+	isFound := notNil(ast.Name(c.foundName()))
 	newCond = replaceConjunct(cond, func(e ast.Expr) ast.Expr {
-		call, ok := e.(ast.Call)
-		if !ok || call.Func != ast.Expr(ast.Name("any")) {
-			return e
+		var call ast.Call
+		if b, ok := e.(ast.Binary); ok && b.Op == "~=" && b.Y == ast.Expr(ast.Nil{}) {
+			call, _ = b.X.(ast.Call) // condition(...) ~= nil
+		} else if call, ok = e.(ast.Call); ok && call.Func == ast.Expr(ast.Name("any")) {
+			call.Func = ast.Name("first") // any(...)
 		}
-		call.Func = ast.Name("first")
-		if print.Expr(call) != text {
+		if call.Func == nil || print.Expr(call) != text {
 			return e
 		}
 		replaced = true
-		return notNil(ast.Name(c.foundName()))
+		return isFound
 	})
 	if !replaced {
 		return nil, cond, message
+	}
+	if findsTable(search) {
+		newMessage = readFields(newMessage, ast.Name(c.foundName()))
 	}
 	return ast.Assign{Name: c.foundName(), Value: search}, newCond, newMessage
 }
@@ -175,22 +192,22 @@ func (c *compiler) foundName() string {
 	return c.byPath["found"]
 }
 
-// replaceCall replaces the calls of a helper that stand in the arguments of others,
+// replaceCalls replaces the calls of helpers that stand in the arguments of others,
 // outside of functions.
-func replaceCall(e ast.Expr, helper string, by func(ast.Call) ast.Expr) ast.Expr {
+func replaceCalls(e ast.Expr, helpers []string, by func(ast.Call) ast.Expr) ast.Expr {
 	if one, ok := e.(ast.One); ok {
-		return ast.One{X: replaceCall(one.X, helper, by)}
+		return ast.One{X: replaceCalls(one.X, helpers, by)}
 	}
 	call, ok := e.(ast.Call)
 	if !ok {
 		return e
 	}
-	if call.Func == ast.Expr(ast.Name(helper)) {
+	if name, ok := call.Func.(ast.Name); ok && slices.Contains(helpers, string(name)) {
 		return by(call)
 	}
 	args := slices.Clone(call.Args)
 	for i, arg := range args {
-		args[i] = replaceCall(arg, helper, by)
+		args[i] = replaceCalls(arg, helpers, by)
 	}
 	return ast.Call{Func: call.Func, Args: args}
 }
@@ -201,15 +218,6 @@ func replaceConjunct(e ast.Expr, by func(ast.Expr) ast.Expr) ast.Expr {
 		return ast.Binary{Op: "and", X: replaceConjunct(b.X, by), Y: replaceConjunct(b.Y, by)}
 	}
 	return by(e)
-}
-
-// message is a Lua expression that is always a text.
-func (c *compiler) message(e celast.Expr) ast.Expr {
-	value := c.value(e)
-	if _, literal := value.(ast.String); literal {
-		return value
-	}
-	return c.call("text", value)
 }
 
 // call is a call of a helper.

@@ -64,49 +64,12 @@ func withHelpers(used map[string]bool) []ast.Stmt {
 	return out
 }
 
-// called is the names of the functions that statements call.
+// called is the names that statements read, among them those of the functions that
+// they call.
 func called(stmts []ast.Stmt) map[string]bool {
 	names := map[string]bool{}
-	var expr func(e ast.Expr)
-	expr = func(e ast.Expr) {
-		switch e := e.(type) {
-		case ast.Call:
-			if name, ok := e.Func.(ast.Name); ok {
-				names[string(name)] = true
-			}
-			for _, arg := range e.Args {
-				expr(arg)
-			}
-		case ast.One:
-			expr(e.X)
-		case ast.Binary:
-			expr(e.X)
-			expr(e.Y)
-		case ast.Function:
-			expr(e.Result)
-		case ast.Table:
-			for _, item := range e.Items {
-				expr(item)
-			}
-			for _, field := range e.Fields {
-				expr(field.Value)
-			}
-		}
-	}
 	for _, s := range stmts {
-		switch s := s.(type) {
-		case ast.Local:
-			expr(s.Value)
-		case ast.Assign:
-			expr(s.Value)
-		case ast.Return:
-			expr(s.Value)
-		case ast.If:
-			expr(s.Cond)
-			for name := range called(s.Then) {
-				names[name] = true
-			}
-		}
+		namesIn(s, names)
 	}
 	return names
 }

@@ -71,6 +71,17 @@ local function same(a, b)
   return true
 end
 
+-- a generation, a whole number or its decimal text, that is below another
+local function older(seen, generation)
+  if type(seen) == "string" then
+    local text = seen
+    seen = tonumber(text)
+    if tostring(seen) ~= text then return false end
+  end
+  return type(seen) == "number" and seen % 1 == 0 and seen > -9007199254740992 and seen < 9007199254740992
+    and type(generation) == "number" and seen < generation
+end
+
 -- a < b
 local function less(a, b)
   local kind = type(a)
@@ -85,6 +96,38 @@ local function atMost(a, b)
   if kind ~= type(b) then return false end
   if kind == "boolean" then return b or not a end
   return (kind == "number" or kind == "string") and a <= b
+end
+
+-- the first condition of a type, and of a status and of one of the reasons where those are given
+local function condition(list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      return c
+    end
+  end
+end
+
+-- the same, of those that are not of an older generation than the object
+local function currentCondition(metadata, list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  local generation, lacking = nil, metadata ~= nil
+  if type(metadata) == "table" then
+    generation = metadata.generation
+    lacking = generation == nil and metadata[1] == nil
+  end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      local seen = c.observedGeneration
+      if seen == nil or lacking or seen == generation or seen == true and generation == false
+        or type(seen) == type(generation) and (type(seen) == "number" or type(seen) == "string") and seen > generation
+      then
+        return c
+      end
+    end
+  end
 end
 
 -- an entry that is not of an older generation than the object
@@ -183,8 +226,11 @@ end
 
 -- string(value)
 local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+    return tostring(value)
+  end
 end
 
 -- int(value)
@@ -357,9 +403,13 @@ local function split(text, separator)
   return parts
 end
 
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
+  end
+  return { status = status, message = message }
 end

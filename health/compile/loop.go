@@ -90,10 +90,15 @@ func (c *compiler) whenLoop(e celast.Expr, want bool) ast.Expr {
 	if l == nil {
 		return ast.Nil{}
 	}
-	over := c.value(l.over)
 	if l.macro != "exists" && l.macro != "all" {
 		return is(c.loopValue(e), want)
 	}
+	if want {
+		if call, ok := c.conditionCall(l); ok {
+			return notNil(call)
+		}
+	}
+	over := c.value(l.over)
 	test := c.guarded(l.variable, l.test, want)
 	if (l.macro == "exists") == want {
 		return c.call("any", over, test)
@@ -186,6 +191,9 @@ func (c *compiler) loopValue(e celast.Expr) ast.Expr {
 	}
 	if l.macro == "exists" || l.macro == "all" {
 		return c.truth(e)
+	}
+	if call, ok := c.conditionCall(l); ok {
+		return call
 	}
 	over := c.value(l.over)
 	if l.macro == "first" {

@@ -78,14 +78,19 @@ func (c *compiler) currentEntry(e celast.Expr) (ast.Expr, bool) {
 	if len(c.scope) == 0 {
 		return nil, false
 	}
+	v := c.scope[len(c.scope)-1]
+	return ast.Name(v.lua), c.asksCurrent(v.cel, e)
+}
+
+func (c *compiler) asksCurrent(variable string, e celast.Expr) bool {
 	for _, v := range c.scope {
 		if v.cel == "metadata" {
-			return nil, false
+			return false
 		}
 	}
-	v := c.scope[len(c.scope)-1]
 	text, err := parser.Unparse(e, c.source)
-	return ast.Name(v.lua), err == nil && text == fmt.Sprintf("!has(%[1]s.observedGeneration) || !has(metadata.generation) || %[1]s.observedGeneration >= metadata.generation", v.cel)
+	return err == nil && variable != "metadata" &&
+		text == fmt.Sprintf("!has(%[1]s.observedGeneration) || !has(metadata.generation) || %[1]s.observedGeneration >= metadata.generation", variable)
 }
 
 // whenEqual is a == b where want is true, and a != b otherwise.
@@ -121,6 +126,9 @@ func (c *compiler) whenOrdered(op string, a, b celast.Expr, want bool) ast.Expr 
 	if cond := c.whenEmpty(op, a, b, want); cond != nil {
 		return cond
 	}
+	if seen, ok := observed(a); ok && op == operators.Less && want {
+		return c.call("older", c.value(seen), c.value(b))
+	}
 	if op == operators.Greater || op == operators.GreaterEquals {
 		op, a, b = health.Mirror(op), b, a
 	}
@@ -135,6 +143,14 @@ func (c *compiler) whenOrdered(op string, a, b celast.Expr, want bool) ast.Expr 
 	default:
 		return c.call("less", y, x)
 	}
+}
+
+// observed is e of int(string(e)), a generation in whatever form it is.
+func observed(e celast.Expr) (celast.Expr, bool) {
+	if !isCall(e, "int") || !isCall(e.AsCall().Args()[0], "string") {
+		return nil, false
+	}
+	return e.AsCall().Args()[0].AsCall().Args()[0], true
 }
 
 // whenEmpty is a comparison of size(x) with a number that asks whether x is
@@ -156,7 +172,7 @@ func (c *compiler) whenEmpty(op string, a, b celast.Expr, want bool) ast.Expr {
 }
 
 // maxSpelled is how many values of a list are compared one by one.
-const maxSpelled = 4
+const maxSpelled = 12
 
 func (c *compiler) whenIn(e, element, collection celast.Expr, want bool) ast.Expr {
 	items, ok := c.literals(collection)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/google/cel-go/cel"
@@ -98,8 +99,8 @@ func empty(status any) bool {
 	return false
 }
 
-// text is a message: a text as it is, a whole number or a truth value printed, and
-// nothing for everything else.
+// text is a message: a text as it is, a number or a truth value as Lua prints it,
+// and nothing for everything else.
 func text(message cel.Program, activation any) string {
 	if message == nil {
 		return ""
@@ -113,6 +114,11 @@ func text(message cel.Program, activation any) string {
 		return string(v)
 	case types.Int:
 		return strconv.FormatInt(int64(v), 10)
+	case types.Double:
+		if n := float64(v); n == math.Trunc(n) && math.Abs(n) < 1<<63 {
+			return strconv.FormatInt(int64(n), 10)
+		}
+		return fmt.Sprint(float64(v))
 	case types.Bool:
 		return strconv.FormatBool(bool(v))
 	}

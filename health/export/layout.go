@@ -15,8 +15,9 @@ import (
 // tree they pass its TestLuaHealthScript, which runs each script with the string
 // library and wants the exact status and message.
 //
-// A "*" is a "_" in the name of a folder. Argo CD 3.1 and later read that; for an
-// earlier one such a folder is one that no object belongs to, and its test fails.
+// A "*" is a "_" in the name of a folder. Argo CD 3.1 and later read that. In an
+// earlier one no object belongs to such a folder, so its tests fail, and 2.14 does not
+// build with a group whose name begins with "_": leave those folders out there.
 //
 // The cases of a check stand with the target that their object belongs to. A case
 // whose object has none of the check's targets, or belongs to another check, is an
@@ -77,22 +78,6 @@ func place(all []entry, check *health.Check, c Case) (entry, string) {
 		return e, fmt.Sprintf("its object, %s %s, belongs to %s of check %q", version, kind, e.target(), e.check.Name)
 	}
 	return e, ""
-}
-
-// choose is the entry for a group and a kind: the exact one, or the first whose
-// wildcards match.
-func choose(all []entry, group, kind string) (chosen entry, ok bool) {
-	for _, e := range all {
-		exact := e.group == group && e.kind == kind
-		match := exact || e.wildcard() && (e.group == "") == (group == "") && overlap(e.group, group) && overlap(e.kind, kind)
-		if exact || match && !ok {
-			chosen, ok = e, true
-		}
-		if exact {
-			break
-		}
-	}
-	return chosen, ok
 }
 
 // fileName is a free name for a case, made of the letters and digits of its own.

@@ -12,17 +12,27 @@ func NewSelector(scripts []Script) (*Selector, error) {
 }
 
 // For returns the check for a kind, nil where there is none: the one that names it,
-// else the wildcard that matches it.
+// else the one with a wildcard that matches it.
 func (s *Selector) For(group, kind string) *health.Check {
-	var wildcard *health.Check
-	for _, e := range s.entries {
+	if e, ok := choose(s.entries, group, kind); ok {
+		return e.check
+	}
+	return nil
+}
+
+// choose is the entry for a group and a kind: the exact one, or the first whose
+// wildcards match.
+func choose(all []entry, group, kind string) (chosen entry, ok bool) {
+	for _, e := range all {
 		if (e.group == "") != (group == "") || !overlap(e.group, group) || !overlap(e.kind, kind) {
 			continue
 		}
 		if !e.wildcard() {
-			return e.check
+			return e, true
 		}
-		wildcard = e.check
+		if !ok {
+			chosen, ok = e, true
+		}
 	}
-	return wildcard
+	return chosen, ok
 }

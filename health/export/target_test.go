@@ -101,3 +101,33 @@ func TestTargets(t *testing.T) {
 		})
 	}
 }
+
+func TestSelector(t *testing.T) {
+	t.Parallel()
+	exact, wild, core := check("exact", 1, target("a.example.org", "Kind")), check("wild", 2, target("*.example.org", "*")), check("core", 3, target("", "Pod*", "Node"))
+	s, err := NewSelector([]Script{{Check: wild}, {Check: exact}, {Check: core}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		group, kind string
+		want        *health.Check
+	}{
+		{"a.example.org", "Kind", exact},
+		{"a.example.org", "Kinds", wild},
+		{"b.example.org", "Kind", wild},
+		{"example.org", "Kind", nil},
+		{"", "Kind", nil},
+		{"", "Pod", core},
+		{"", "PodTemplate", core},
+		{"", "Node", core},
+		{"x", "Node", nil},
+	} {
+		if got := s.For(tc.group, tc.kind); got != tc.want {
+			t.Errorf("%s/%s: got %v", tc.group, tc.kind, got)
+		}
+	}
+	if _, err := NewSelector([]Script{{Check: wild}, {Check: check("other", 4, target("*", "*"))}}); err == nil {
+		t.Error("two wildcards for one kind are no error")
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"time"
 
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
@@ -13,15 +12,15 @@ import (
 
 // Builtins lints health scripts that Argo CD brings along ([vm.Builtins] lists them),
 // with the libraries on, as Argo CD runs them, and with the objects that Argo CD tests
-// them on. now is the clock of [Options].
-func Builtins(kinds []vm.Kind, now func() time.Time) []Finding {
+// them on. Nothing is measured.
+func Builtins(kinds []vm.Kind) []Finding {
 	findings := make([][]Finding, len(kinds))
 	object.Spread(len(kinds), func() func(int) {
 		return func(i int) {
 			k := kinds[i]
 			script, _ := vm.Builtin(k.Group, k.Kind)
 			findings[i] = Script(path.Join(k.Group, k.Kind, "health.lua"), script, Options{
-				Group: k.Group, Kind: k.Kind, OpenLibs: true, Objects: fixtures(k), Now: now,
+				Group: k.Group, Kind: k.Kind, OpenLibs: true, Objects: fixtures(k),
 			})
 		}
 	})

@@ -210,13 +210,17 @@ func (w *walker) statement(s ast.Stmt) {
 			w.block(s.Stmts)
 		})
 	case *ast.FuncDefStmt:
-		if s.Name.Receiver != nil {
-			w.expr(s.Name.Receiver)
-			w.define(s.Name.Method)
-		} else {
+		if s.Name.Receiver == nil {
 			w.assign(s.Name.Func)
+			w.expr(s.Func)
+			return
 		}
-		w.expr(s.Func)
+		w.expr(s.Name.Receiver)
+		w.define(s.Name.Method)
+		w.inner(func() {
+			w.scope.declare("self")
+			w.expr(s.Func)
+		})
 	case *ast.ReturnStmt:
 		w.exprs(s.Exprs)
 	}

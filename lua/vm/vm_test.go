@@ -64,6 +64,8 @@ func TestRun(t *testing.T) {
 		{name: "no string library", script: inspectable + "type(string) .. type(math) .. type(io)}", status: "Healthy", msg: "nilnilnil"},
 		{name: "no methods of strings", script: "local s = 'a' return {status = s:upper()}", line: 1, errorContains: "non-table object(string)"},
 		{name: "with libraries", script: inspectable + "('a'):upper() .. type(os.clock) .. type(require('os').clock)}", openLibs: true, status: "Healthy", msg: "Afunctionnil"},
+		{name: "modules without libraries", script: "require('table') require('string')", line: 1, errorContains: "module string not found"},
+		{name: "modules with libraries", script: "require('table') require('string')", openLibs: true, line: 1, errorContains: "module string not found"},
 		{name: "for ever", script: "while true do end", line: 1, errorContains: "context deadline exceeded"},
 		{name: "too deep", script: "local function f() return 1 + f() end return f()", line: 1, errorContains: "stack overflow"},
 	} {

@@ -26,17 +26,15 @@ local function lacks(value, key)
   return value[key] == nil and value[1] == nil
 end
 
--- a whole number that Lua holds exactly
-local function whole(n)
-  if type(n) == "number" and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992 then return n end
-end
-
--- a < b
-local function less(a, b)
-  local kind = type(a)
-  if kind ~= type(b) then return false end
-  if kind == "boolean" then return b and not a end
-  return (kind == "number" or kind == "string") and a < b
+-- a generation, a whole number or its decimal text, that is below another
+local function older(seen, generation)
+  if type(seen) == "string" then
+    local text = seen
+    seen = tonumber(text)
+    if tostring(seen) ~= text then return false end
+  end
+  return type(seen) == "number" and seen % 1 == 0 and seen > -9007199254740992 and seen < 9007199254740992
+    and type(generation) == "number" and seen < generation
 end
 
 -- a <= b
@@ -45,6 +43,38 @@ local function atMost(a, b)
   if kind ~= type(b) then return false end
   if kind == "boolean" then return b or not a end
   return (kind == "number" or kind == "string") and a <= b
+end
+
+-- the first condition of a type, and of a status and of one of the reasons where those are given
+local function condition(list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      return c
+    end
+  end
+end
+
+-- the same, of those that are not of an older generation than the object
+local function currentCondition(metadata, list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  local generation, lacking = nil, metadata ~= nil
+  if type(metadata) == "table" then
+    generation = metadata.generation
+    lacking = generation == nil and metadata[1] == nil
+  end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      local seen = c.observedGeneration
+      if seen == nil or lacking or seen == generation or seen == true and generation == false
+        or type(seen) == type(generation) and (type(seen) == "number" or type(seen) == "string") and seen > generation
+      then
+        return c
+      end
+    end
+  end
 end
 
 -- an entry that is not of an older generation than the object
@@ -70,29 +100,6 @@ local function concat(...)
   return table.concat({ ... })
 end
 
--- string(value)
-local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
-end
-
--- int(value)
-local function int(value)
-  if type(value) == "string" then
-    local n = whole(tonumber(value))
-    if n and tostring(n) == value then return n end
-  elseif type(value) == "number" then
-    if value < 0 then return whole(-(-value - -value % 1)) end
-    return whole(value - value % 1)
-  end
-end
-
--- is it empty? nil for what cannot be
-local function empty(value)
-  if type(value) == "string" then return value == "" end
-  if type(value) == "table" then return next(value) == nil end
-end
-
 -- does the test hold for one element, or key of a map?
 local function any(collection, test)
   if type(collection) ~= "table" then return false end
@@ -107,62 +114,41 @@ local function any(collection, test)
   return false
 end
 
--- the elements, or the keys of a map in their order
-local function items(collection)
-  if type(collection) ~= "table" or collection[1] ~= nil then return collection end
-  local keys = {}
-  for key in pairs(collection) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
--- the first element for which the test holds
-local function first(collection, test)
-  if type(collection) ~= "table" then return nil end
-  local list = items(collection)
-  for i = 1, #list do
-    if test(list[i]) then return list[i] end
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
   end
-end
-
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+  return { status = status, message = message }
 end
 
 local status = obj.status
+local observedGeneration = field(status, "observedGeneration")
 local metadata = obj.metadata
 local generation = field(metadata, "generation")
-local observedGeneration = field(status, "observedGeneration")
 local conditions = field(status, "conditions")
 local found
 
 -- noStatus, line 8
-if status == nil or empty(status) then
+if status == nil or status == "" or type(status) == "table" and next(status) == nil then
   return { status = "Progressing", message = "waiting for the controller" }
 end
 
 -- observedGeneration, line 6
-if less(int(str(observedGeneration)), generation) then
+if older(observedGeneration, generation) then
   return {
     status = "Progressing",
-    message = text(concat(
-      "waiting for generation ",
-      str(generation),
-      " to be observed, seen is ",
-      (str(observedGeneration))
-    )),
+    message = "waiting for the controller to observe the latest generation",
   }
 end
 
 -- rule 1, line 10
-found = first(conditions, function(c)
-  return type(c) == "table" and c.type == "Issuing" and c.status == "True" and current(c, metadata)
-end)
+found = currentCondition(metadata, conditions, "Issuing", "True")
 if found ~= nil then
-  return { status = "Progressing", message = text(field(found, "message")) }
+  return verdict("Progressing", found.message)
 end
 
 -- rule 2, line 11
@@ -180,24 +166,16 @@ end)
       and current(c, metadata)
   end)
 then
-  return {
-    status = "Degraded",
-    message = text(concat(
-      "not ready: ",
-      (field(
-        first(conditions, function(c) return type(c) == "table" and c.type == "Ready" end),
-        "reason"
-      ))
-    )),
-  }
+  return verdict(
+    "Degraded",
+    concat("not ready: ", (field(condition(conditions, "Ready"), "reason")))
+  )
 end
 
 -- rule 3, line 14
-found = first(conditions, function(c)
-  return type(c) == "table" and c.type == "Ready" and c.status == "True" and current(c, metadata)
-end)
+found = currentCondition(metadata, conditions, "Ready", "True")
 if found ~= nil then
-  return { status = "Healthy", message = text(field(found, "message")) }
+  return verdict("Healthy", found.message)
 end
 
 -- otherwise, line 1

@@ -25,18 +25,24 @@ local function equal(a, b)
   if a ~= nil and b ~= nil then return a == b end
 end
 
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
+-- the first condition of a type, and of a status and of one of the reasons where those are given
+local function condition(list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      return c
+    end
   end
-  return table.concat({ ... })
 end
 
 -- string(value)
 local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+    return tostring(value)
+  end
 end
 
 -- int(value)
@@ -50,51 +56,23 @@ local function int(value)
   end
 end
 
--- does the test hold for one element, or key of a map?
-local function any(collection, test)
-  if type(collection) ~= "table" then return false end
-  for i = 1, #collection do
-    if test(collection[i]) then return true end
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
   end
-  if collection[1] == nil then
-    for key in pairs(collection) do
-      if test(key) then return true end
-    end
-  end
-  return false
-end
-
--- the elements, or the keys of a map in their order
-local function items(collection)
-  if type(collection) ~= "table" or collection[1] ~= nil then return collection end
-  local keys = {}
-  for key in pairs(collection) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
--- the first element for which the test holds
-local function first(collection, test)
-  if type(collection) ~= "table" then return nil end
-  local list = items(collection)
-  for i = 1, #list do
-    if test(list[i]) then return list[i] end
-  end
-end
-
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+  return { status = status, message = message }
 end
 
 local status = obj.status
 local state = field(status, "state")
 local metadata = obj.metadata
 local deletionTimestamp = field(metadata, "deletionTimestamp")
-local generation = field(metadata, "generation")
 local observedGeneration = field(status, "observedGeneration")
+local generation = field(metadata, "generation")
 local conditions = field(status, "conditions")
 local found
 
@@ -112,52 +90,29 @@ end
 if equal(int(str(observedGeneration)), generation) == false then
   return {
     status = "Progressing",
-    message = text(concat(
-      "waiting for generation ",
-      str(generation),
-      " to be observed, seen is ",
-      (str(observedGeneration))
-    )),
+    message = "waiting for the controller to observe the latest generation",
   }
 end
 
 -- rule 2.3, line 9
-if any(conditions, function(c) return type(c) == "table" and c.type == "Reconciling" and c.status == "True" end) then
-  return {
-    status = "Progressing",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Reconciling" end),
-      "message"
-    )),
-  }
+if condition(conditions, "Reconciling", "True") ~= nil then
+  return verdict("Progressing", field(condition(conditions, "Reconciling"), "message"))
 end
 
 -- rule 2.4, line 9
-if any(conditions, function(c) return type(c) == "table" and c.type == "Stalled" and c.status == "True" end) then
-  return {
-    status = "Degraded",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Stalled" end),
-      "message"
-    )),
-  }
+if condition(conditions, "Stalled", "True") ~= nil then
+  return verdict("Degraded", field(condition(conditions, "Stalled"), "message"))
 end
 
 -- rule 2.5, line 9
-if any(conditions, function(c) return type(c) == "table" and c.type == "Ready" and c.status == "True" end) then
-  return {
-    status = "Healthy",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Ready" end),
-      "message"
-    )),
-  }
+if condition(conditions, "Ready", "True") ~= nil then
+  return verdict("Healthy", field(condition(conditions, "Ready"), "message"))
 end
 
 -- rule 2.6, line 9
-found = first(conditions, function(c) return type(c) == "table" and c.type == "Ready" end)
+found = condition(conditions, "Ready")
 if found ~= nil then
-  return { status = "Progressing", message = text(field(found, "message")) }
+  return verdict("Progressing", found.message)
 end
 
 -- otherwise, line 1

@@ -66,15 +66,22 @@ end
 
 -- string(value)
 local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+    return tostring(value)
+  end
 end
 
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
+  end
+  return { status = status, message = message }
 end
 
 local spec = obj.spec
@@ -99,14 +106,14 @@ end
 
 -- rule 2, line 10
 if ok == false and fine == false and status_end ~= nil then
-  return { status = "Degraded", message = text(concat(str(status_end), " is the end")) }
+  return verdict("Degraded", concat(str(status_end), " is the end"))
 end
 
 -- rule 3, line 11
 if less(3, replicas) and less(ready, subtract(replicas, 1))
   or atMost(replicas, 3) and ready == 0
 then
-  return { status = "Degraded", message = text(concat(str(ready), " of ", (str(replicas)))) }
+  return verdict("Degraded", concat(str(ready), " of ", (str(replicas))))
 end
 
 -- rule 4, line 12
@@ -115,7 +122,7 @@ if kind == "Widget"
   and a_b_c_d ~= nil
   and a_b_c_d ~= "no"
 then
-  return { status = "Healthy", message = text(replicas) }
+  return verdict("Healthy", replicas)
 end
 
 -- otherwise, line 13

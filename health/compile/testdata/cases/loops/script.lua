@@ -18,11 +18,6 @@ local function field(value, key)
   if type(value) == "table" then return value[key] end
 end
 
--- a whole number that Lua holds exactly
-local function whole(n)
-  if type(n) == "number" and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992 then return n end
-end
-
 -- true, false, or nil for neither
 local function truth(yes, no)
   if yes then return true elseif no then return false end
@@ -49,6 +44,17 @@ local function atMost(a, b)
   return (kind == "number" or kind == "string") and a <= b
 end
 
+-- the first condition of a type, and of a status and of one of the reasons where those are given
+local function condition(list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      return c
+    end
+  end
+end
+
 -- the texts one after another
 local function concat(...)
   for i = 1, select("#", ...) do
@@ -59,8 +65,11 @@ end
 
 -- string(value)
 local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+    return tostring(value)
+  end
 end
 
 -- is it empty? nil for what cannot be
@@ -158,11 +167,15 @@ local function join(list, separator)
   return table.concat(list, separator)
 end
 
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
+  end
+  return { status = status, message = message }
 end
 
 local status = obj.status
@@ -170,42 +183,39 @@ local parents = field(status, "parents")
 
 -- rule 1, line 7
 local function test1(c)
-  return type(c) == "table" and c.type == "Accepted" and c.status == "False"
-end
-local function test2(c)
   return type(c) == "table" and c.status == "False"
 end
-local function test3(c)
+local function test2(c)
   return equal(field(c, "status"), "False") == false
 end
-if any(parents, function(p) return type(p) == "table" and any(p.conditions, test1) end) then
-  return {
-    status = "Degraded",
-    message = text(concat(
+if any(parents, function(p) return condition(field(p, "conditions"), "Accepted", "False") ~= nil end) then
+  return verdict(
+    "Degraded",
+    concat(
       "refused by ",
       (join(
         map(
           filter(parents, function(p)
-            return truth(any(field(p, "conditions"), test2), every(field(p, "conditions"), test3))
+            return truth(any(field(p, "conditions"), test1), every(field(p, "conditions"), test2))
           end),
           function(p) return field(p, "name") end
         ),
         ", "
       ))
-    )),
-  }
+    )
+  )
 end
 
 -- rule 2, line 10
-local function test4(c)
+local function test3(c)
   return equal(field(c, "type"), "Accepted")
 end
 if empty(parents) == false
-  and every(parents, function(c) return one(field(c, "conditions"), test4) end)
+  and every(parents, function(c) return one(field(c, "conditions"), test3) end)
 then
-  return {
-    status = "Healthy",
-    message = text(concat(
+  return verdict(
+    "Healthy",
+    concat(
       str(size(parents)),
       " parents, ",
       (join(
@@ -220,8 +230,8 @@ then
         ),
         ""
       ))
-    )),
-  }
+    )
+  )
 end
 
 -- otherwise, line 1

@@ -16,11 +16,6 @@ local function field(value, key)
   if type(value) == "table" then return value[key] end
 end
 
--- a whole number that Lua holds exactly
-local function whole(n)
-  if type(n) == "number" and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992 then return n end
-end
-
 -- a == b for anything but two collections
 local function equal(a, b)
   if a ~= nil and b ~= nil then return a == b end
@@ -44,8 +39,11 @@ end
 
 -- string(value)
 local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+    return tostring(value)
+  end
 end
 
 -- size of a list or map
@@ -111,11 +109,15 @@ local function split(text, separator)
   return parts
 end
 
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
+  end
+  return { status = status, message = message }
 end
 
 local status = obj.status
@@ -129,15 +131,15 @@ local os = require("os")
 if matches(phase, "^Err[0-9A-Z]*$", "^Error[0-9A-Z]*$", "^Fail[0-9A-Z]*$")
   or includes(lowerAscii(message), "panic")
 then
-  return { status = "Degraded", message = text(join(split(phase, "r"), "%")) }
+  return verdict("Degraded", join(split(phase, "r"), "%"))
 end
 
 -- rule 2, line 9
 if equal(field(split(ready, "/"), 1), field(split(ready, "/"), 2)) then
-  return {
-    status = "Healthy",
-    message = text(concat(str(str(ready)), " of ", str(sizeOrLength(name)), " ", "%", " done")),
-  }
+  return verdict(
+    "Healthy",
+    concat(str(str(ready)), " of ", str(sizeOrLength(name)), " ", "%", " done")
+  )
 end
 
 -- rule 3, line 10

@@ -22,11 +22,6 @@ local function lacks(value, key)
   return value[key] == nil and value[1] == nil
 end
 
--- a whole number that Lua holds exactly
-local function whole(n)
-  if type(n) == "number" and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992 then return n end
-end
-
 -- true, false, or nil for neither
 local function truth(yes, no)
   if yes then return true elseif no then return false end
@@ -58,12 +53,34 @@ local function same(a, b)
   return true
 end
 
+-- a generation, a whole number or its decimal text, that is below another
+local function older(seen, generation)
+  if type(seen) == "string" then
+    local text = seen
+    seen = tonumber(text)
+    if tostring(seen) ~= text then return false end
+  end
+  return type(seen) == "number" and seen % 1 == 0 and seen > -9007199254740992 and seen < 9007199254740992
+    and type(generation) == "number" and seen < generation
+end
+
 -- a < b
 local function less(a, b)
   local kind = type(a)
   if kind ~= type(b) then return false end
   if kind == "boolean" then return b and not a end
   return (kind == "number" or kind == "string") and a < b
+end
+
+-- the first condition of a type, and of a status and of one of the reasons where those are given
+local function condition(list, kind, status, reasons)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+      return c
+    end
+  end
 end
 
 -- the texts one after another
@@ -76,18 +93,10 @@ end
 
 -- string(value)
 local function str(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) or type(value) == "number" and value % 1 ~= 0 then return tostring(value) end
-end
-
--- int(value)
-local function int(value)
-  if type(value) == "string" then
-    local n = whole(tonumber(value))
-    if n and tostring(n) == value then return n end
-  elseif type(value) == "number" then
-    if value < 0 then return whole(-(-value - -value % 1)) end
-    return whole(value - value % 1)
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+    return tostring(value)
   end
 end
 
@@ -175,11 +184,15 @@ local function join(list, separator)
   return table.concat(list, separator)
 end
 
--- a message: nothing is an empty one
-local function text(value)
-  if type(value) == "string" then return value end
-  if type(value) == "boolean" or whole(value) then return tostring(value) end
-  return ""
+-- what Argo CD is told: a message that is no text is printed, or empty
+local function verdict(status, message)
+  local kind = type(message)
+  if kind == "number" or kind == "boolean" then
+    message = tostring(message)
+  elseif kind ~= "string" then
+    message = ""
+  end
+  return { status = status, message = message }
 end
 
 local status = obj.status
@@ -189,9 +202,9 @@ local found
 local spec = obj.spec
 local suspend = field(spec, "suspend")
 local active = field(status, "active")
+local observedGeneration = field(status, "observedGeneration")
 local metadata = obj.metadata
 local generation = field(metadata, "generation")
-local observedGeneration = field(status, "observedGeneration")
 local changes = field(status, "changes")
 local spec_changes = field(spec, "changes")
 
@@ -201,49 +214,30 @@ if state == "Failed" or state == "Error" then
 end
 
 -- rule 2.1, line 9
-if any(conditions, function(c) return type(c) == "table" and c.type == "Failed" and c.status == "True" end) then
-  return {
-    status = "Degraded",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Failed" end),
-      "message"
-    )),
-  }
+if condition(conditions, "Failed", "True") ~= nil then
+  return verdict("Degraded", field(condition(conditions, "Failed"), "message"))
 end
 
 -- rule 2.2, line 9
-if any(conditions, function(c) return type(c) == "table" and c.type == "Complete" and c.status == "True" end) then
-  return {
-    status = "Healthy",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Complete" end),
-      "message"
-    )),
-  }
+if condition(conditions, "Complete", "True") ~= nil then
+  return verdict("Healthy", field(condition(conditions, "Complete"), "message"))
 end
 
 -- rule 2.3, line 9
-if any(conditions, function(c) return type(c) == "table" and c.type == "Suspended" and c.status == "True" end)
-  or suspend == true
-then
+if condition(conditions, "Suspended", "True") ~= nil or suspend == true then
   return { status = "Suspended", message = "the job is suspended" }
 end
 
 -- rule 2.4, line 9
 if less(0, active) then
-  return { status = "Progressing", message = text(concat(str(active), " active pods")) }
+  return verdict("Progressing", concat(str(active), " active pods"))
 end
 
 -- rule 3.1, line 10
-if less(int(str(observedGeneration)), generation) then
+if older(observedGeneration, generation) then
   return {
     status = "Progressing",
-    message = text(concat(
-      "waiting for generation ",
-      str(generation),
-      " to be observed, seen is ",
-      (str(observedGeneration))
-    )),
+    message = "waiting for the controller to observe the latest generation",
   }
 end
 
@@ -253,9 +247,9 @@ if any(changes, function(c)
     and c.state == "FAILED"
     and any(spec_changes, function(s) return same(field(s, "key"), c.key) end)
 end) then
-  return {
-    status = "Degraded",
-    message = text(concat(
+  return verdict(
+    "Degraded",
+    concat(
       "failed: ",
       (join(
         map(
@@ -271,8 +265,8 @@ end) then
         ),
         ", "
       ))
-    )),
-  }
+    )
+  )
 end
 
 -- rule 3.3, line 10
@@ -286,35 +280,23 @@ found = first(changes, function(c)
     and any(spec_changes, function(s) return same(field(s, "key"), c.key) end)
 end)
 if found ~= nil then
-  return {
-    status = "Degraded",
-    message = text(concat("an invariant is broken: ", (field(found, "key")))),
-  }
+  return verdict("Degraded", concat("an invariant is broken: ", (found.key)))
 end
 
 -- rule 3.4, line 10
-if any(conditions, function(c) return type(c) == "table" and c.type == "LeaseExpired" and c.status == "True" end) then
-  return {
-    status = "Degraded",
-    message = text(concat(
+if condition(conditions, "LeaseExpired", "True") ~= nil then
+  return verdict(
+    "Degraded",
+    concat(
       "investigate, do not re-run: ",
-      (field(
-        first(conditions, function(c) return type(c) == "table" and c.type == "LeaseExpired" end),
-        "message"
-      ))
-    )),
-  }
+      (field(condition(conditions, "LeaseExpired"), "message"))
+    )
+  )
 end
 
 -- rule 3.5, line 10
-if any(conditions, function(c) return type(c) == "table" and c.type == "Stalled" and c.status == "True" end) then
-  return {
-    status = "Degraded",
-    message = text(field(
-      first(conditions, function(c) return type(c) == "table" and c.type == "Stalled" end),
-      "message"
-    )),
-  }
+if condition(conditions, "Stalled", "True") ~= nil then
+  return verdict("Degraded", field(condition(conditions, "Stalled"), "message"))
 end
 
 -- rule 3.6, line 10
@@ -332,13 +314,13 @@ if empty(spec_changes) == false
     end)
   end)
 then
-  return {
-    status = "Healthy",
-    message = text(concat(
+  return verdict(
+    "Healthy",
+    concat(
       "recorded as done: ",
       (join(map(spec_changes, function(s) return field(s, "key") end), ", "))
-    )),
-  }
+    )
+  )
 end
 
 -- rule 3.7, line 10
@@ -350,9 +332,9 @@ if any(spec_changes, function(s)
       and same(field(s, "sourceRevision"), c.sourceRevision) == false
   end)
 end) then
-  return {
-    status = "Progressing",
-    message = text(concat(
+  return verdict(
+    "Progressing",
+    concat(
       "recorded by another revision: ",
       (join(
         map(
@@ -374,8 +356,8 @@ end) then
         ),
         ", "
       ))
-    )),
-  }
+    )
+  )
 end
 
 -- rule 3.8, line 10
@@ -385,9 +367,9 @@ if any(spec_changes, function(s)
       or equal(field(c, "state"), "SUCCEEDED") == false
   end)
 end) then
-  return {
-    status = "Progressing",
-    message = text(concat(
+  return verdict(
+    "Progressing",
+    concat(
       "waiting for ",
       (join(
         map(
@@ -408,8 +390,8 @@ end) then
         ),
         ", "
       ))
-    )),
-  }
+    )
+  )
 end
 
 -- rule 3.9, line 10

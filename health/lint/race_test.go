@@ -1,0 +1,6 @@
+//go:build race
+
+package lint
+
+// raceDetector makes an interpreter ten times slower.
+const raceDetector = true
