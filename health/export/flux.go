@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/internal/yamldoc"
@@ -22,6 +23,7 @@ func Flux(checks []*health.Check) ([]byte, []Note, error) {
 	}
 	notes := generalNotes()
 	var out, items strings.Builder
+	empty := true
 	out.WriteString("# Health checks of Flux, written by hallmark health build, for the spec of a Kustomization\n" +
 		"# with wait or healthChecks, or of a HelmRelease. Flux ignores the version in apiVersion.\n#\n" +
 		"# What they do not say, or say in another way than in Argo CD:\n")
@@ -44,21 +46,36 @@ func Flux(checks []*health.Check) ([]byte, []Note, error) {
 			mine = append(mine, Note{c, fmt.Sprintf("the check is left out: one of its expressions is longer than %d bytes", maxFluxExpression)})
 			targets = nil
 		}
-		fmt.Fprintf(&items, "    # %s (%s:%d)\n", c.Name, c.File, c.Line)
+		items.WriteString("    # " + oneLine(fmt.Sprintf("%s (%s:%d)", c.Name, c.File, c.Line)) + "\n")
 		for _, n := range mine {
 			fmt.Fprintf(&items, "    # - %s\n", n.Text)
 		}
 		for _, e := range targets {
 			items.WriteString(exprs.item(e))
+			empty = false
 		}
 		notes = append(notes, mine...)
 	}
-	out.WriteString("spec:\n  healthCheckExprs:\n" + items.String())
+	out.WriteString("spec:\n  healthCheckExprs:")
+	if empty {
+		out.WriteString(" []")
+	}
+	out.WriteString("\n" + items.String())
 	return []byte(out.String()), notes, nil
 }
 
 // maxFluxExpression is the length at which Flux's parser gives up.
 const maxFluxExpression = 100_000
+
+// oneLine keeps a name from ending a comment.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text)
+}
 
 // inFlux reports whether Flux can be told a target.
 func inFlux(e entry) bool {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/health/corpus"
@@ -123,4 +126,72 @@ func goldenCases(t *testing.T, checks []*health.Check, objects []map[string]any)
 		}
 	}
 	return []byte(out.String())
+}
+
+func TestFluxNotes(t *testing.T) {
+	t.Parallel()
+	checks := parseFile(t, "testdata/flux/limits/check.yaml")
+	text, notes, err := Flux(checks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := 0
+	for _, n := range notes {
+		if !strings.Contains(string(text), "# - "+n.Text+"\n") {
+			t.Errorf("the YAML does not say %q", n.Text)
+		}
+		if n.Check != nil {
+			mine++
+			if !strings.HasPrefix(n.String(), "check.yaml:2: lease: ") {
+				t.Errorf("got %s", n)
+			}
+		}
+	}
+	if mine != strings.Count(string(text), "    # - ") || mine == 0 {
+		t.Errorf("%d notes on the check, and %d in the YAML", mine, strings.Count(string(text), "    # - "))
+	}
+}
+
+// TestFluxLeftOut has checks of which Flux can be told nothing.
+func TestFluxLeftOut(t *testing.T) {
+	t.Parallel()
+	wild := check("wild\ncard", 1, target("*.example.org", "*"))
+	long := parseText(t, fmt.Sprintf(`
+apiVersion: hallmark.dev/v1
+kind: HealthCheck
+metadata: {name: long}
+spec:
+  targets: [{group: long.example.org, kinds: [Thing]}]
+  rules:
+    - {status: Healthy, when: "status.a == '%s'"}
+`, strings.Repeat("x", 10_000)))
+	for i := range 11 {
+		rule := long.Rules[0]
+		rule.Label = fmt.Sprint("rule ", i)
+		rule.When = condition(t, fmt.Sprintf("status.a%d == '%s'", i, strings.Repeat("x", 10_000)))
+		long.Rules = append([]health.Rule{rule}, long.Rules...)
+	}
+	text, notes, err := Flux([]*health.Check{wild, long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Spec struct {
+			HealthCheckExprs []any `json:"healthCheckExprs"`
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(text, &doc); err != nil || doc.Spec.HealthCheckExprs == nil || len(doc.Spec.HealthCheckExprs) > 0 {
+		t.Errorf("got %v, %v", doc, err)
+	}
+	for _, want := range []string{
+		"target *.example.org/* is left out: Flux knows one kind, or all kinds of one group",
+		"the check is left out: one of its expressions is longer than 100000 bytes",
+	} {
+		if !slices.ContainsFunc(notes, func(n Note) bool { return n.Text == want }) {
+			t.Errorf("no note %q in %v", want, notes)
+		}
+	}
+	if _, _, err := Flux([]*health.Check{check("one", 1, target("a.io", "Kind")), check("two", 2, target("a.io", "Kind"))}); err == nil {
+		t.Error("two checks for one kind are no error")
+	}
 }

@@ -168,7 +168,7 @@ func impliedPositive(a, fact *atom) (value, known bool) {
 		}
 		return false, disjoint(a.values, fact.values)
 	case a.kind == emptyStatus && fact.kind == presence:
-		return false, fact.path[0] == statusVariable
+		return false, !fact.negated && fact.path[0] == statusVariable
 	case a.kind == presence && fact.kind == emptyStatus:
 		return false, !fact.negated && a.path[0] == statusVariable
 	}
