@@ -21,15 +21,18 @@ RELEASE = -trimpath -ldflags '-s -w'
 # Static programs, as those that are released: an image holds nothing else.
 build e2e bench-argocd tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes: export CGO_ENABLED = 0
 
-.PHONY: build test race lint bench bench-argocd e2e goldens fuzz tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes ci
+.PHONY: build test race lint bench bench-argocd e2e health oracle flux goldens fuzz tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes ci
 
 build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: ; go test -timeout 30m $(TESTFLAGS) ./...
 race: ; $(MAKE) test TESTFLAGS=-race
 lint: ; $(LINT) run && cd e2e && $(LINT) run
-bench: tools build ; go test ./internal/bench ./plugin/decrypt -run '^$$' -bench . -benchtime 1x -timeout 30m -p 1
+bench: tools build ; go test ./internal/bench ./plugin/decrypt ./health/library -run '^$$' -bench . -benchtime 1x -timeout 30m -p 1
 bench-argocd: tools argocd2 build ; go -C e2e test ./bench -run '^$$' -bench . -benchtime 1x -timeout 30m -v
 e2e: e2e-tools build ; go -C e2e test -count=1 -timeout 30m ./...
+health: build ; bin/hallmark health test --library '*' --cover 100
+oracle: ; go test ./health/compile -run 'TestExpressions$$' -comparisons 10000000 -timeout 0 -v
+flux: ; go -C tools/flux test -count=1 ./...
 goldens: tools ; go test $(GOLDENS) -update
 fuzz: ; grep -rE '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:func (Fuzz[A-Za-z0-9_]*).*# \1#' | while read -r dir name; do go test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 tools: helm3 helm4 kustomize sops

@@ -46,6 +46,7 @@ type linter struct {
 	file     string
 	opts     Options
 	source   *vm.Source
+	lacking  []vm.Use
 	script   *vm.Script
 	findings []Finding
 
@@ -260,6 +261,7 @@ func (l *linter) one(r *result) {
 			l.report(r, line, Timeout, "", Error, "does not end within a second", "")
 		case r.returns.Type != "":
 			l.report(r, 0, NoVerdict, r.returns.Type, Error, "returns what is no verdict: "+msg, "")
+		case l.told(line, msg):
 		default:
 			l.report(r, line, Raises, "", Error, msg, "test each value on the way for nil before it is indexed, concatenated or compared")
 		}

@@ -12,7 +12,8 @@ import (
 // static reports what the text of a script shows.
 func (l *linter) static() {
 	withLibraries := l.source.Lacking(true)
-	for _, u := range firstUses(l.source.Lacking(l.opts.OpenLibs)) {
+	l.lacking = l.source.Lacking(l.opts.OpenLibs)
+	for _, u := range firstUses(l.lacking) {
 		message, hint := lacking(u.Name, slices.Contains(withLibraries, u.Use))
 		l.findings = append(l.findings, Finding{
 			File: l.file, Line: u.Line, Rule: MissingLibrary, Severity: Error, Message: message, Hint: hint, Cases: u.lines,
@@ -24,6 +25,21 @@ func (l *linter) static() {
 			Message: u.Name + " reaches the machine that the script runs on, and raises here",
 		})
 	}
+}
+
+// told tells whether an error is what static has said of the line already.
+func (l *linter) told(line int, msg string) bool {
+	for _, u := range l.lacking {
+		what := "object(nil) with key '"
+		_, member, _ := strings.Cut(u.Name, ".")
+		if method, ok := strings.CutPrefix(u.Name, ":"); ok {
+			what, member = "object(string) with key '", method
+		}
+		if u.Line == line && member != "" && strings.HasSuffix(msg, what+member+"'") {
+			return true
+		}
+	}
+	return false
 }
 
 // lacking says what is not there. never tells that it is not there with useOpenLibs
