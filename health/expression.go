@@ -22,11 +22,8 @@ type Expr struct {
 	fault func(line, col int, text string) *diag.Error
 }
 
-// Position is where the character at an offset of the expression stands in the check's
-// file, from 1. In an expression that a shorthand stands for, that is the shorthand.
-func (e *Expr) Position(offset int) (line, col int) { return e.place(offset) }
-
-// Fault is a fault at the character at an offset.
+// Fault is a fault at the character at an offset. In an expression that a shorthand
+// stands for, that is the shorthand.
 func (e *Expr) Fault(offset int, text string) *diag.Error {
 	line, col := e.place(offset)
 	return e.fault(line, col, text)

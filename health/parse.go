@@ -71,8 +71,8 @@ type parser struct {
 }
 
 // Header reads the fields that every document of hallmark has, and returns its
-// name and its spec; false if there is a fault.
-func Header(root fields.Field, kind string) (name string, spec fields.Field, ok bool) {
+// name and its spec, which has the parts that are named; false if there is a fault.
+func Header(root fields.Field, kind, parts string) (name string, spec fields.Field, ok bool) {
 	top := root.Mapping("apiVersion", "kind", "metadata", "spec")
 	if top == nil {
 		return "", spec, false
@@ -95,7 +95,7 @@ func Header(root fields.Field, kind string) (name string, spec fields.Field, ok 
 	}
 	spec, ok = top["spec"]
 	if !ok {
-		root.Faultf("spec: missing, want a mapping with targets and rules")
+		root.Faultf("spec: missing, want a mapping with %s", parts)
 	}
 	return name, spec, ok
 }
@@ -108,7 +108,7 @@ var (
 )
 
 func (p *parser) document(root fields.Field) *Check {
-	name, spec, ok := Header(root, kind)
+	name, spec, ok := Header(root, kind, "targets and rules")
 	if !ok {
 		return nil
 	}

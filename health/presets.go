@@ -1,6 +1,8 @@
 package health
 
 import (
+	"strconv"
+
 	"github.com/google/cel-go/common/types"
 
 	"hallmark.dev/hallmark/internal/fields"
@@ -54,13 +56,17 @@ var ledgerRules = []presetRule{
 	{Healthy, "size(spec.changes) > 0 && spec.changes.all(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED'" +
 		" && (!has(s.sourceRevision) || s.sourceRevision == c.sourceRevision) && (!has(c.invariants) || c.invariants.all(i, i.holds == true))))",
 		"'recorded as done: ' + spec.changes.map(s, s.key).join(', ')"},
-	{Progressing, "spec.changes.exists(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED' && s.sourceRevision != c.sourceRevision))",
-		"'recorded by another revision: ' + status.changes.filter(c, spec.changes.exists(s, s.key == c.key && has(s.sourceRevision) && s.sourceRevision != c.sourceRevision))" +
-			".map(c, c.key + ' by ' + c.sourceRevision).join(', ')"},
+	{Progressing, "spec.changes.exists(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED' && has(s.sourceRevision) && " + anotherRevision + "))",
+		"'recorded by another revision: ' + status.changes.filter(c, spec.changes.exists(s, s.key == c.key && has(s.sourceRevision) && " + anotherRevision + "))" +
+			".map(c, c.key + ' by ' + c.?sourceRevision.orValue('one that is not known')).join(', ')"},
 	{Progressing, "spec.changes.exists(s, !status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED'))",
 		"'waiting for ' + spec.changes.filter(s, !status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED')).map(s, s.key).join(', ')"},
 	{Progressing, "size(spec.changes) > 0", "'an invariant is not checked yet'"},
 }
+
+// anotherRevision is true of an entry c of the status that was not recorded by the
+// revision that the spec's entry s asks for.
+const anotherRevision = "(!has(c.sourceRevision) || s.sourceRevision != c.sourceRevision)"
 
 // asked is true of an entry c of the status that the spec asks for.
 const asked = "spec.changes.exists(s, s.key == c.key)"
@@ -80,7 +86,7 @@ func (p *parser) preset(label, name string, f fields.Field) {
 	line, col := f.Position()
 	for i, rule := range rules {
 		p.add(Rule{
-			Label:  label + "." + string(rune('1'+i)),
+			Label:  label + "." + strconv.Itoa(i+1),
 			Status: rule.status, Line: line, Col: col,
 			When:    p.implied(f, rule.when, types.BoolType),
 			Message: p.implied(f, rule.message, nil),

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	celast "github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+
 	"hallmark.dev/hallmark/internal/fields"
 )
 
@@ -49,15 +52,35 @@ func (p *parser) conditionDefaults(f fields.Field) conditionDefaults {
 	return d
 }
 
-// path reads an expression that other expressions are built from.
+// path reads an expression that other expressions are built from: fields of
+// fields, so that it means the same wherever it stands.
 func (p *parser) path(f fields.Field, standard string) string {
 	if !f.There() {
 		return standard
 	}
-	if expr := p.written(f, nil); expr != nil {
-		return expr.Text
+	expr := p.written(f, nil)
+	if expr == nil {
+		return standard
 	}
-	return standard
+	if !isPath(expr.AST.NativeRep().Expr()) {
+		f.Faultf("got an expression, want a path such as %s", standard)
+	}
+	return strings.TrimSpace(expr.Text)
+}
+
+// isPath reports whether e is a variable, a field of a path, or an entry of one
+// under a literal key.
+func isPath(e celast.Expr) bool {
+	switch e.Kind() {
+	case celast.IdentKind:
+		return true
+	case celast.SelectKind:
+		return !e.AsSelect().IsTestOnly() && isPath(e.AsSelect().Operand())
+	case celast.CallKind:
+		call := e.AsCall()
+		return call.FunctionName() == operators.Index && isPath(call.Args()[0]) && call.Args()[1].Kind() == celast.LiteralKind
+	}
+	return false
 }
 
 func (p *parser) conditionList(f fields.Field) []condition {

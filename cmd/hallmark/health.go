@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,7 +159,7 @@ func specFiles(arg string) ([]string, error) {
 			return err
 		}
 		data, err := disk.read(name)
-		if err == nil && bytes.Contains(data, []byte("HealthCheck")) {
+		if err == nil && ourVersion.Match(data) && ourKind.Match(data) {
 			names = append(names, filepath.ToSlash(name))
 		}
 		return err
@@ -169,6 +169,12 @@ func specFiles(arg string) ([]string, error) {
 	}
 	return names, err
 }
+
+// A file of specs among other YAML of a folder has these lines.
+var (
+	ourVersion = regexp.MustCompile(`(?m)^apiVersion: *["']?hallmark\.dev/`)
+	ourKind    = regexp.MustCompile(`(?m)^kind: *["']?HealthCheck["']?[ \r]*(#.*)?$`)
+)
 
 const testSuffix = "_test.yaml"
 

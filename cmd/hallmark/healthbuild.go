@@ -28,7 +28,17 @@ func healthBuildCommand(env *environment) *cobra.Command {
 		Use: "build [FILE|DIR]...", Short: "Build what Argo CD, its operator and Helm chart, and Flux take",
 		Long: healthBuildHelp, Example: healthBuildExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			instead := []string{}
+			for _, name := range []string{"expand", "size", "list", "schema", "output"} {
+				if cmd.Flags().Changed(name) {
+					instead = append(instead, "--"+name)
+				}
+			}
 			switch {
+			case len(instead) > 1:
+				return usageError{fmt.Errorf("%s cannot be used together", strings.Join(instead, " and "))}
+			case (schema || list) && len(args)+len(s.library) > 0:
+				return usageError{errors.New("--list and --schema take no specs")}
 			case schema:
 				_, err := env.stdout.Write(health.Schema)
 				return err
@@ -73,19 +83,27 @@ func healthBuildCommand(env *environment) *cobra.Command {
 	cmd.Flags().BoolVar(&size, "size", false, "print instead how much of argocd-cm the scripts take")
 	cmd.Flags().BoolVar(&list, "list", false, "print instead the names of hallmark's own library")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print instead the JSON Schema of a spec, for editors")
-	cmd.MarkFlagsMutuallyExclusive("expand", "size", "list", "schema")
 	return cmd
 }
 
 func build(format string, subjects []suite.Subject) ([]byte, []export.Note, error) {
 	scripts := scriptsOf(subjects)
 	switch format {
-	case "argocd-cm", "argocd-cm-patch":
-		out, err := export.ArgoCM(scripts, format == "argocd-cm-patch")
-		return out, nil, err
-	case "helm-values":
-		out, err := export.HelmValues(scripts)
-		return out, nil, err
+	case "argocd-cm", "argocd-cm-patch", "helm-values":
+		sizes, err := export.Size(scripts)
+		if err != nil {
+			return nil, nil, err
+		}
+		var notes []export.Note
+		if sizes.Total > export.MaxApplied {
+			notes = append(notes, export.Note{Text: fmt.Sprintf("the health checks have %d bytes; kubectl apply takes about %d without --server-side", sizes.Total, export.MaxApplied)})
+		}
+		write := func() ([]byte, error) { return export.ArgoCM(scripts, format == "argocd-cm-patch") }
+		if format == "helm-values" {
+			write = func() ([]byte, error) { return export.HelmValues(scripts) }
+		}
+		out, err := write()
+		return out, notes, err
 	case "operator":
 		return export.Operator(scripts)
 	case "flux":
@@ -138,15 +156,12 @@ func printExpanded(env *environment, subjects []suite.Subject) error {
 }
 
 func printSizes(env *environment, subjects []suite.Subject) error {
-	sizes, err := export.Size(scriptsOf(subjects))
-	if err != nil {
-		return err
-	}
+	sizes, tooLarge := export.Size(scriptsOf(subjects))
 	for _, key := range sizes.Keys {
 		fmt.Fprintf(env.stdout, "%7d  %s\n", key.Bytes, key.Key)
 	}
 	fmt.Fprintf(env.stdout, "%7d  in all, %.1f %% of the %d that a ConfigMap holds\n", sizes.Total, 100*float64(sizes.Total)/export.MaxData, export.MaxData)
-	return nil
+	return tooLarge
 }
 
 // writeLayout writes the files of Argo CD's source tree below dir. A file is moved

@@ -33,6 +33,12 @@ func healthEvalCommand(env *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if openLibs && script == "" {
+				return usageError{errors.New("--open-libs is for the script of --lua")}
+			}
+			if i := slices.Index(files, "-"); i >= 0 && slices.Contains(files[i+1:], "-") {
+				return usageError{errors.New("standard input (-) can be read once")}
+			}
 			if len(args)+len(s.library) == 0 && script == "" && configMap == "" {
 				return usageError{errors.New("no checks given: name specs, --library, --lua or --argocd-cm")}
 			}
@@ -83,7 +89,7 @@ func healthEvalCommand(env *environment) *cobra.Command {
 	cmd.Flags().StringVar(&script, "lua", "", "judge every object that no other check is for by the health.lua in this `file`")
 	cmd.Flags().BoolVar(&openLibs, "open-libs", false, "give the script of --lua the libraries, as useOpenLibs does")
 	cmd.Flags().StringVar(&configMap, "argocd-cm", "", "the health checks of the argocd-cm in this `file`, found as Argo CD finds them")
-	cmd.Flags().StringSliceVar(&failOn, "fail-on", nil, "exit with 1 where an object has one of these `statuses`: Progressing, Degraded, Suspended, Missing, Unknown, error, unchecked, or not-healthy for everything that a check does not call Healthy")
+	cmd.Flags().StringSliceVar(&failOn, "fail-on", nil, "exit with 1 where an object has one of these `statuses`: Progressing, Degraded, Suspended, Missing, Unknown, error, empty, unchecked, or not-healthy for everything that a check does not call Healthy")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "`format`: text or json")
 	return cmd
 }
@@ -146,7 +152,7 @@ func (env *environment) readObjects(files []string) ([]evalObject, error) {
 				return nil, err
 			}
 		}
-		if len(out) == before && len(docs) > 0 && !isEmptyList(docs) {
+		if len(out) == before && !isEmptyList(docs) {
 			return nil, &diag.Error{File: shown, Msg: "there is no object in it"}
 		}
 	}
@@ -227,11 +233,11 @@ func trimLines(text []byte) []byte {
 
 // parseFailOn returns the statuses that make the command fail.
 func parseFailOn(names []string) (map[string]bool, error) {
-	all := []string{"Progressing", "Degraded", "Suspended", "Missing", "Unknown", statusError, statusUnchecked}
+	all := []string{"Progressing", "Degraded", "Suspended", "Missing", "Unknown", statusError, statusEmpty, statusUnchecked}
 	fails := map[string]bool{}
 	for _, name := range names {
 		if strings.EqualFold(name, "not-healthy") {
-			for _, s := range append(all, statusEmpty) {
+			for _, s := range all {
 				fails[s] = s != statusUnchecked
 			}
 			continue
@@ -246,6 +252,9 @@ func parseFailOn(names []string) (map[string]bool, error) {
 }
 
 func failing(rows []evalRow, fails map[string]bool) error {
+	if len(fails) > 0 && len(rows) == 0 {
+		return errors.New("there is no object, so nothing is Healthy")
+	}
 	failed := 0
 	first := ""
 	for _, r := range rows {

@@ -113,9 +113,9 @@ func (j *judges) judge(o evalObject) evalRow {
 	row.Name, _ = metadata["name"].(string)
 	row.Namespace, _ = metadata["namespace"].(string)
 	found, note, ok := j.find(group, kind)
-	if !ok {
-		row.Status, row.Message = statusUnchecked, "no check is for this kind"
-		return row
+	if _, deleted := metadata["deletionTimestamp"].(string); deleted || !ok {
+		// Argo CD asks no script about an object that is being deleted.
+		return j.native(row, o.value)
 	}
 	row.Check = found.name
 	verdict, err := vm.Run(found.script, found.openLibs, o.value)
@@ -131,5 +131,21 @@ func (j *judges) judge(o evalObject) evalRow {
 	if found.oracle != nil {
 		row.Rule = found.rules[found.oracle.Eval(o.value).Rule].Label
 	}
+	return row
+}
+
+// native is what Argo CD says without a script.
+func (j *judges) native(row evalRow, object map[string]any) evalRow {
+	verdict, ok, err := vm.Native(object)
+	switch {
+	case err != nil:
+		row.Status, row.Message = statusError, err.Error()
+	case !ok:
+		row.Status, row.Message = statusUnchecked, "no check is for this kind"
+		return row
+	default:
+		row.Status, row.Message = verdict.Status, verdict.Message
+	}
+	row.Check = "code of Argo CD " + vm.ArgoCD
 	return row
 }

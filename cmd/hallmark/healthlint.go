@@ -64,7 +64,7 @@ func (env *environment) lintHealth(args []string, call lintCall) error {
 			return call.group != "" && k.Group != call.group || call.kind != "" && k.Kind != call.kind
 		})
 		if len(kinds) == 0 {
-			return fmt.Errorf("Argo CD brings no health script along for group %q and kind %q", call.group, call.kind)
+			return fmt.Errorf("no health script that Argo CD brings along is for group %q and kind %q", call.group, call.kind)
 		}
 		report.Linted = len(kinds)
 		report.Findings = lint.Builtins(kinds)
@@ -112,11 +112,33 @@ func (env *environment) lintFile(file string, call lintCall, objects []lint.Obje
 			return findings, nil
 		}
 	}
-	if opts.Kind == "" && len(objects) > 0 {
-		opts.Group, opts.Kind = lint.GroupKind(objects[0].Value)
+	if err := ofOneKind(&opts); err != nil {
+		return nil, err
+	}
+	return lint.Script(name, string(data), opts), nil
+}
+
+// ofOneKind leaves the objects of the kind that a script is for. One object says which
+// kind that is, where no flag does.
+func ofOneKind(opts *lint.Options) error {
+	if opts.Kind == "" && len(opts.Objects) > 0 {
+		opts.Group, opts.Kind = lint.GroupKind(opts.Objects[0].Value)
+		for _, o := range opts.Objects {
+			if group, kind := lint.GroupKind(o.Value); group != opts.Group || kind != opts.Kind {
+				return fmt.Errorf("the objects are of several kinds, %s and %s among them: name the kind of the script with --kind", opts.Kind, kind)
+			}
+		}
+	}
+	given := len(opts.Objects)
+	opts.Objects = slices.DeleteFunc(slices.Clone(opts.Objects), func(o lint.Object) bool {
+		group, kind := lint.GroupKind(o.Value)
+		return kind != opts.Kind || opts.Group != "" && group != opts.Group
+	})
+	if given > 0 && len(opts.Objects) == 0 {
+		return fmt.Errorf("no object is of the kind %s", opts.Kind)
 	}
 	opts.Kind = cmp.Or(opts.Kind, "Example")
-	return lint.Script(name, string(data), opts), nil
+	return nil
 }
 
 // lintObjects reads objects: documents and lists.

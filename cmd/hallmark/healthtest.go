@@ -47,9 +47,9 @@ func healthTestCommand(env *environment) *cobra.Command {
 			var out bytes.Buffer
 			switch output {
 			case "json":
-				err = suite.WriteJSON(&out, reports)
+				err = suite.WriteJSON(&out, reports, cover)
 			case "junit":
-				err = suite.WriteJUnit(&out, reports)
+				err = suite.WriteJUnit(&out, reports, cover)
 			default:
 				err = suite.WriteText(&out, reports, suite.TextOptions{Verbose: verbose, Cover: cover})
 			}
@@ -98,5 +98,5 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// now is the clock, where the process has one.
+// now is the clock, which comes from here alone.
 func (env *environment) now() time.Time { return time.Now() } //nolint:forbidigo // the clock comes from here

@@ -20,7 +20,7 @@ Each check is also given a corpus of objects that controllers and people really 
 for each of them both must agree on a valid status and a message, and the script must not
 take more than 50 ms of processor time.
 
-A rule that no case reaches is counted; -v names it, and --cover 100 makes it a failure.
+A rule that no case reaches is named, and --cover 100 makes it a failure.
 
 With -o json the result is a list of checks, each with check, file, cases, robustness (the
 objects that failed), objects (how many there were), rules (label, line, and how many cases
@@ -54,12 +54,14 @@ const healthEvalHelp = `Say what health checks say of objects: YAML or JSON, sev
 prints them. The checks are those of specs (SPEC, or each of DIR), of hallmark's own
 library (--library), of an argocd-cm (--argocd-cm) with the scripts that Argo CD itself
 brings along, and of one script for every object that no other is for (--lua); for each
-object they are asked in this order. Each runs in Argo CD's own Lua VM. A status "error" is a script that raises, which makes an
+object they are asked in this order. Each runs in Argo CD's own Lua VM. What Argo CD
+judges by code of its own, such as a Deployment or an object that is being deleted, is
+judged by that code. A status "error" is a script that raises, which makes an
 application Unknown; "empty" is a script without a verdict, which blocks a wave.
 
 With --fail-on the exit code is 1 where an object has one of the statuses, so that a
 pipeline can wait for what Argo CD would wait for: --fail-on not-healthy passes where
-every object that a check is for is Healthy.
+every object that a check is for is Healthy, and not where there is no object at all.
 
 With -o json the result is a list of objects with kind, group, namespace, name, status,
 message, rule (of a spec) and check (where it is from).`

@@ -65,7 +65,7 @@ type parser struct {
 }
 
 func (p parser) document(root fields.Field) *Tests {
-	name, spec, ok := health.Header(root, "HealthTest")
+	name, spec, ok := health.Header(root, "HealthTest", "a check and cases")
 	if !ok {
 		return nil
 	}

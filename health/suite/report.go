@@ -42,10 +42,8 @@ func WriteText(w io.Writer, reports []*Report, o TextOptions) error {
 			}
 		}
 		unreached := r.Unreached()
-		if r.Coverage() < o.Cover || o.Verbose {
-			for _, rule := range unreached {
-				p.line("     %s:%d: no case reaches %s", r.Check.File, rule.Line, rule.Label)
-			}
+		for _, rule := range unreached {
+			p.line("     %s:%d: no case reaches %s", r.Check.File, rule.Line, rule.Label)
 		}
 		verdict := "ok  "
 		if r.Failed() > 0 || r.Coverage() < o.Cover {
@@ -96,13 +94,14 @@ type jsonRule struct {
 	Cases int    `json:"cases"` // how many it decides
 }
 
-// WriteJSON prints reports as one JSON list.
-func WriteJSON(w io.Writer, reports []*Report) error {
+// WriteJSON prints reports as one JSON list. cover is the least share of rules, in
+// percent, that lets a check pass.
+func WriteJSON(w io.Writer, reports []*Report, cover int) error {
 	out := []jsonReport{}
 	for _, r := range reports {
 		j := jsonReport{
 			Check: r.Check.Name, File: r.Check.File, Cases: []jsonResult{}, Robustness: []jsonResult{},
-			Objects: r.Objects, Coverage: r.Coverage(), Passed: r.Failed() == 0,
+			Objects: r.Objects, Coverage: r.Coverage(), Passed: r.Failed() == 0 && r.Coverage() >= cover,
 		}
 		for _, c := range r.Cases {
 			j.Cases = append(j.Cases, asJSON(c))
@@ -153,8 +152,9 @@ type junitFailure struct {
 }
 
 // WriteJUnit prints reports in the XML that CI systems read. The robustness corpus
-// of a check is one test.
-func WriteJUnit(w io.Writer, reports []*Report) error {
+// of a check is one test, and so is the coverage of its rules, of which cover is the
+// least in percent.
+func WriteJUnit(w io.Writer, reports []*Report, cover int) error {
 	var out junitSuites
 	for _, r := range reports {
 		s := junitSuite{Name: r.Check.Name, File: r.Check.File}
@@ -166,6 +166,13 @@ func WriteJUnit(w io.Writer, reports []*Report) error {
 			faults = append(faults, c.Name+": "+strings.Join(c.Faults, "; "))
 		}
 		s.add(fmt.Sprintf("robustness (%d objects)", r.Objects), faults)
+		var unreached []string
+		if r.Coverage() < cover {
+			for _, rule := range r.Unreached() {
+				unreached = append(unreached, fmt.Sprintf("%s:%d: no case reaches %s", r.Check.File, rule.Line, rule.Label))
+			}
+		}
+		s.add(fmt.Sprintf("coverage (%d %% of %d rules)", r.Coverage(), len(r.Check.Rules)), unreached)
 		out.Suites = append(out.Suites, s)
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {

@@ -106,18 +106,33 @@ func Run(s Subject, o Options) (*Report, error) {
 	return report, nil
 }
 
-// corpus is the robustness corpus on a bare object and on those of the cases.
+// corpus is the robustness corpus on a bare object of each kind that the check is for,
+// on one with a condition, and on those of the cases.
 func (s Subject) corpus() []corpus.Case {
-	target := s.Check.Targets[0]
-	apiVersion, kind := "v1", concrete(target.Kinds[0])
-	if target.Group != "" {
-		apiVersion = concrete(target.Group) + "/v1"
+	var all []corpus.Case
+	for _, target := range s.Check.Targets {
+		apiVersion := "v1"
+		if target.Group != "" {
+			apiVersion = concrete(target.Group) + "/v1"
+		}
+		for _, kind := range target.Kinds {
+			seeds := []map[string]any{{
+				"metadata": map[string]any{"name": "example", "generation": int64(2)},
+				"spec":     map[string]any{},
+				"status": map[string]any{
+					"observedGeneration": int64(2),
+					"conditions":         []any{map[string]any{"type": "Ready", "status": "True", "reason": "Ready", "message": "ready"}},
+				},
+			}}
+			if len(all) == 0 {
+				for _, c := range s.Cases {
+					seeds = append(seeds, c.Object)
+				}
+			}
+			all = append(all, corpus.Objects(apiVersion, concrete(kind), seeds)...)
+		}
 	}
-	var seeds []map[string]any
-	for _, c := range s.Cases {
-		seeds = append(seeds, c.Object)
-	}
-	return corpus.Objects(apiVersion, kind, seeds)
+	return all
 }
 
 // concrete is a text that a glob matches.
@@ -233,7 +248,7 @@ func parallel(n int, f func(i int) Result) []Result {
 	return out
 }
 
-// Sort orders reports by file and name of their checks.
+// Sort orders reports by the place of their checks.
 func Sort(reports []*Report) {
 	slices.SortFunc(reports, func(a, b *Report) int {
 		return cmp.Or(cmp.Compare(a.Check.File, b.Check.File), cmp.Compare(a.Check.Line, b.Check.Line))

@@ -24,8 +24,8 @@ type Reader struct {
 	before   int      // lines in front of the document
 	lines    []string // of the document
 	excerpts bool
-	hint   string   // the remedy of the first fault that has one
-	hintAt [2]int   // its line and column
+	hint     string // the remedy of the first fault that has one
+	hintAt   [2]int // its line and column
 }
 
 // Open returns the root field of a document of file. With excerpts a fault
@@ -67,10 +67,6 @@ func (f Field) Value() any { return f.value }
 
 // There reports whether the field is there.
 func (f Field) There() bool { return f.r != nil }
-
-// Node is where it stands, nil where that is not known; its lines are those of the
-// document.
-func (f Field) Node() *yamlv3.Node { return f.node }
 
 // Position is the place in the file, from 1; a column of 0 is not known.
 func (f Field) Position() (line, col int) {
