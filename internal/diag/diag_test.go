@@ -100,3 +100,27 @@ func TestHint(t *testing.T) {
 		t.Errorf("got %v, want nil", err)
 	}
 }
+
+func TestCaret(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		err  diag.Error
+		want string
+	}{
+		{"in a line", diag.Error{Col: 3, Excerpt: "abcd"}, "abcd\n  ^"},
+		{"at its start", diag.Error{Col: 1, Excerpt: "abcd"}, "abcd\n^"},
+		{"behind its end", diag.Error{Col: 9, Excerpt: "ab"}, "ab\n  ^"},
+		{"after tabs", diag.Error{Col: 3, Excerpt: "\t\tx"}, "\t\tx\n\t\t^"},
+		{"after wide characters", diag.Error{Col: 3, Excerpt: "日本x"}, "日本x\n  ^"},
+		{"no column", diag.Error{Excerpt: "ab"}, ""},
+		{"no line", diag.Error{Col: 1}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := strings.Join(tc.err.Caret(), "\n"); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
