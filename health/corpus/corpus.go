@@ -42,6 +42,7 @@
 package corpus
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 )
@@ -97,7 +98,7 @@ const (
 // Objects makes the cases for a kind. Neither apiVersion nor kind of a seed is
 // changed; they are set where a seed has none.
 func Objects(apiVersion, kind string, seeds []map[string]any) []Case {
-	m := &maker{seen: map[string]bool{}, grown: map[string]bool{}}
+	m := &maker{seen: map[[sha256.Size]byte]bool{}, grown: map[string]bool{}}
 	bare := map[string]any{
 		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{"name": "example", "namespace": "default", "generation": int64(2)},
@@ -132,7 +133,7 @@ type maker struct {
 	cases []Case
 	base  string // the case that is being varied
 	huge  bool   // it is too large to be compared with all others
-	seen  map[string]bool
+	seen  map[[sha256.Size]byte]bool
 	grown map[string]bool // paths
 }
 
@@ -152,11 +153,11 @@ func (m *maker) add(variation Variation, path, what string, object map[string]an
 		what = path + what
 	}
 	if variation != Order && variation != Large && !m.huge {
-		print := fingerprint(object)
-		if m.seen[print] {
+		same := fingerprint(object)
+		if m.seen[same] {
 			return
 		}
-		m.seen[print] = true
+		m.seen[same] = true
 	}
 	m.cases = append(m.cases, Case{Name: m.base + ": " + what, Variation: variation, Base: m.base, Path: path, Object: object})
 }
@@ -176,13 +177,13 @@ func size(v any) int {
 	return n
 }
 
-// fingerprint is the same for equal objects.
-func fingerprint(v any) string {
+// fingerprint is the same for equal values.
+func fingerprint(v any) [sha256.Size]byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Sprintf("%#v", v) // a value that no decoder makes
+		data = fmt.Appendf(nil, "%#v", v) // a value that no decoder makes
 	}
-	return string(data)
+	return sha256.Sum256(data)
 }
 
 // whole changes the status as a whole, and metadata.

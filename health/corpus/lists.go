@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,11 +75,11 @@ func (m *maker) alone(object map[string]any, p place) {
 }
 
 func (m *maker) order(object map[string]any, p place, list []any, rotations *int) {
-	var seen []string
+	var seen [][sha256.Size]byte
 	reorder := func(what string, to []any) {
-		if print := fingerprint(to); !slices.Contains(seen, print) && *rotations < maxRotations {
+		if same := fingerprint(to); !slices.Contains(seen, same) && *rotations < maxRotations {
 			*rotations++
-			seen = append(seen, print)
+			seen = append(seen, same)
 			m.add(Order, p.String(), " "+what, with(object, to, p...))
 		}
 	}

@@ -127,7 +127,7 @@ func summary(findings []Finding) string {
 	}
 	for _, f := range findings {
 		if f.Severity == Error {
-			fmt.Fprintf(&b, "%s:%d %s (%d objects)\n", f.File, f.Line, f.Rule, f.Cases)
+			fmt.Fprintf(&b, "%s:%d %s\n", f.File, f.Line, f.Rule)
 		}
 	}
 	return b.String()

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobwas/glob"
-
 	"hallmark.dev/hallmark/internal/diag"
 )
 
@@ -95,8 +93,8 @@ func (c *configMap) script(key, target, script string, openLibs bool, line func(
 	opts.Group, opts.Kind = splitKey(target)
 	opts.Objects = nil
 	matches := func(string) bool { return false }
-	if g, err := glob.Compile(target); err == nil {
-		matches = g.Match
+	if p, err := newPattern(target); err == nil {
+		matches = p.match
 	}
 	for _, o := range c.opts.Objects {
 		group, kind := GroupKind(o.Value)
@@ -254,7 +252,7 @@ func (c *configMap) wildcards() {
 		if o.script == "" || !isWildcard(key) {
 			continue
 		}
-		compiled, err := glob.Compile(key)
+		compiled, err := newPattern(key)
 		if err != nil {
 			c.report(o.health, c.place(key), BadPattern, Error, "", "%s is no pattern: %v", key, err)
 			continue
@@ -279,10 +277,10 @@ func (c *configMap) place(key string) int {
 }
 
 // overBuiltin reports the checks that a wildcard wins against.
-func (c *configMap) overBuiltin(key string, pattern glob.Glob, known []string) {
+func (c *configMap) overBuiltin(key string, p pattern, known []string) {
 	var beaten []string
 	for _, k := range known {
-		if pattern.Match(k) {
+		if p.match(k) {
 			beaten = append(beaten, k)
 		}
 	}

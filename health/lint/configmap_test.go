@@ -75,6 +75,7 @@ func TestConfigMap(t *testing.T) {
 		{"overlap", head + "  resource.customizations: |\n    \"*.x.io/*\": {health.lua: '" + fine + "'}\n    a.*/*: {health.lua: '" + fine + "'}\n    b/*: {health.lua: '" + fine + "'}\n    c.*/*: {actions: x}",
 			[]string{"7 error overlapping-wildcards resource.customizations"}, "*.x.io/* and a.*/* both match a.x.io/x"},
 		{"no pattern", head + "  resource.customizations: |\n    \"x.io/[A\": {health.lua: '" + fine + "'}", []string{"6 error bad-pattern resource.customizations"}, "x.io/[A is no pattern"},
+		{"an open brace", head + "  resource.customizations: |\n    \"x.io/{A\": {health.lua: '" + fine + "'}", []string{"6 error bad-pattern resource.customizations"}, "a brace is not closed, and Argo CD may crash"},
 		{"two places", head + "  resource.customizations: |\n    x.io/A: {health.lua: '" + nothing + "'}\n  resource.customizations.health.x.io_A: " + fine,
 			[]string{"7 warning two-places resource.customizations.health.x.io_A"}, "x.io/A has a health script in resource.customizations too"},
 

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -48,26 +50,55 @@ func single(r rune) charset { return charset{ranges: [][2]rune{{r, r}}} }
 // isWildcard tells whether a key of overrides is a pattern and not only a name.
 func isWildcard(key string) bool { return strings.ContainsAny(key, `*?[{\`) }
 
+// pattern is a wildcard as Argo CD matches it.
+type pattern struct{ compiled glob.Glob }
+
+// newPattern compiles a key. The library panics on some that it has compiled, at any
+// rate on those with a brace that is not closed.
+func newPattern(key string) (p pattern, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the matcher crashes on it: %v", r)
+		}
+	}()
+	parser := &patternParser{rest: key}
+	if parser.sequence(false); parser.unclosed {
+		return pattern{}, errors.New("a brace is not closed, and Argo CD may crash when it matches it")
+	}
+	p.compiled, err = glob.Compile(key)
+	return p, err
+}
+
+// match guards the library; a key on which it panics matches nothing.
+func (p pattern) match(key string) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	return p.compiled.Match(key)
+}
+
 // overlap returns a group and kind that both patterns match: one of those that are
 // known, or one that is made up.
 func overlap(a, b string, known []string) (key string, ok bool) {
-	first, err := glob.Compile(a)
+	first, err := newPattern(a)
 	if err != nil {
 		return "", false
 	}
-	second, err := glob.Compile(b)
+	second, err := newPattern(b)
 	if err != nil {
 		return "", false
 	}
 	for _, key := range known {
-		if first.Match(key) && second.Match(key) {
+		if first.match(key) && second.match(key) {
 			return key, true
 		}
 	}
 	for _, left := range alternatives(a) {
 		for _, right := range alternatives(b) {
 			for _, shape := range keyShapes {
-				if word, ok := meet(left, right, shape); ok && first.Match(word) && second.Match(word) {
+				if word, ok := meet(left, right, shape); ok && first.match(word) && second.match(word) {
 					return word, true
 				}
 			}
@@ -85,7 +116,10 @@ func alternatives(pattern string) [][]term {
 	return p.sequence(false)
 }
 
-type patternParser struct{ rest string }
+type patternParser struct {
+	rest     string
+	unclosed bool // a brace is
+}
 
 func (p *patternParser) next() rune {
 	r, n := utf8.DecodeRuneInString(p.rest)
@@ -139,7 +173,11 @@ func (p *patternParser) braces() [][]term {
 	var all [][]term
 	for {
 		all = append(all, p.sequence(true)...)
-		if p.rest == "" || p.next() == '}' {
+		if p.rest == "" {
+			p.unclosed = true
+			return all
+		}
+		if p.next() == '}' {
 			return all
 		}
 	}

@@ -84,54 +84,55 @@ func scriptError(err error) (line int, msg string) {
 	return 0, err.Error()
 }
 
-// run tries the script on all objects.
+// run tries the script on all objects: first those that the user gave, so that they
+// are the ones that are shown.
 func (l *linter) run() {
-	made := seeds(l.source, l.opts)
-	given := l.opts.Objects
+	l.try(l.opts.Objects, true)
+	l.try(seeds(l.source, l.opts), false)
+	l.emptyLists()
+	l.raisesUnlikely()
+	for _, g := range l.order {
+		l.findings = append(l.findings, *l.groups[g])
+	}
+}
+
+// try runs the script on objects and on what the corpus makes of them.
+func (l *linter) try(objects []Object, given bool) {
 	var values []map[string]any
-	var names []string
-	for _, o := range slices.Concat(given, made) {
+	for _, o := range objects {
 		values = append(values, o.Value)
 	}
-	for _, o := range given {
-		names = append(names, o.Name)
-	}
-	for _, o := range made {
-		names = append(names, "made-up object with "+o.Name)
-	}
 	l.byName = map[string]*result{}
-	readsSpec := slices.ContainsFunc(l.source.Fields, func(f vm.Field) bool { return f.Path[0] == "spec" })
 	for _, c := range corpus.Objects(apiVersion(l.opts.Group), l.opts.Kind, values) {
-		if !l.matters(c) {
-			continue
+		if l.timeouts == maxTimeouts {
+			return
 		}
-		r := result{Case: c, name: c.Name, likely: c.Variation != corpus.Refused && c.Variation != corpus.Large}
-		seed, rest, _ := strings.Cut(c.Name, ": ")
+		seed, rest, varied := strings.Cut(c.Name, ": ")
+		if !l.matters(c) || seed == bareObject && !given {
+			continue // a bare object has been tried with those that were given
+		}
+		r := result{Case: c, name: c.Name, given: given, likely: c.Variation != corpus.Refused && c.Variation != corpus.Large}
 		n := 0
 		if _, err := fmt.Sscanf(seed, "object %d", &n); err == nil {
-			r.given = n <= len(given)
-			r.name = names[n-1]
-			if rest != "" {
+			if r.name = objects[n-1].Name; !given {
+				r.name = "made-up object with " + r.name
+			}
+			if varied {
 				r.name += ": " + rest
 			}
 		}
 		l.judge(&r)
-		if r.err != nil && n == 0 && readsSpec {
-			r.likely = false // the schema may require what the empty spec lacks
+		if n == 0 {
+			r.given = false
+			if r.err != nil && l.reads("spec") {
+				r.likely = false // the schema may require what the empty spec lacks
+			}
 		}
 		if c.Variation == corpus.AsGiven {
 			l.byName[c.Name] = &r
 		}
 		l.one(&r)
 		l.against(&r)
-		if l.timeouts == maxTimeouts {
-			break
-		}
-	}
-	l.emptyLists()
-	l.raisesUnlikely()
-	for _, g := range l.order {
-		l.findings = append(l.findings, *l.groups[g])
 	}
 }
 

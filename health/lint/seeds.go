@@ -19,6 +19,7 @@ type node struct {
 	field    vm.Field
 	children map[string]*node
 	each     *node // any entry of a list
+	inSpec   bool
 }
 
 func tree(fields []vm.Field) *node {
@@ -36,7 +37,7 @@ func tree(fields []vm.Field) *node {
 func (n *node) below(step string) *node {
 	if step == vm.Each {
 		if n.each == nil {
-			n.each = &node{name: n.name}
+			n.each = &node{name: n.name, inSpec: n.inSpec}
 		}
 		return n.each
 	}
@@ -44,7 +45,7 @@ func (n *node) below(step string) *node {
 		n.children = map[string]*node{}
 	}
 	if n.children[step] == nil {
-		n.children[step] = &node{name: step}
+		n.children[step] = &node{name: step, inSpec: n.inSpec || step == "spec"}
 	}
 	return n.children[step]
 }
@@ -88,9 +89,16 @@ func (n *node) condition(name, status string) map[string]any {
 	return entry
 }
 
-// countName is a field that holds a number although the script does not calculate with
-// it: to use it as a message erases the verdict.
-var countName = regexp.MustCompile(`(?i)(replicas|count|instances|nodes|number|total|size|percentage|weight)$`)
+// otherText is none that a script compares with.
+const otherText = "SomethingElse"
+
+// What a field holds that the script compares with nothing is told by its name alone. To
+// use a number as a message erases the verdict.
+var (
+	countName  = regexp.MustCompile(`(?i)(replicas|count|instances|nodes|number|total|size|percentage|weight)$`)
+	switchName = regexp.MustCompile(`(?i)(paused?|suspend(ed)?|stopped|disabled?|enabled?)$`)
+	readyName  = regexp.MustCompile(`(?i)(toUse|isReady)$`)
+)
 
 // values are what a field without fields of its own may hold, as far as the script
 // makes a difference.
@@ -98,6 +106,12 @@ func (n *node) values() []any {
 	var values []any
 	for _, text := range n.field.Texts {
 		values = append(values, text)
+	}
+	switch {
+	case slices.Contains(n.field.Texts, "True"), slices.Contains(n.field.Texts, "False"):
+		values = append([]any{"True", "False", "Unknown"}, values...)
+	case len(values) > 0:
+		values = append(values, otherText)
 	}
 	for _, number := range n.field.Numbers {
 		values = append(values, number)
@@ -107,7 +121,9 @@ func (n *node) values() []any {
 		return []any{int64(2)} // that of metadata
 	case n.field.Number:
 		values = append(values, 1.0, 0.0)
-	case n.field.Bool:
+	case n.inSpec && (n.field.Bool || len(values) == 0 && switchName.MatchString(n.name)):
+		values = append(values, false, true) // most of them pause or suspend
+	case n.field.Bool, len(values) == 0 && readyName.MatchString(n.name):
 		values = append(values, true, false)
 	case strings.HasSuffix(n.name, "Time"), strings.HasSuffix(n.name, "Timestamp"):
 		values = append(values, "2024-05-01T10:00:00Z")
@@ -134,7 +150,7 @@ func distinct(values []any) []any {
 //   - one with all fields at the first value that the script knows for each, and all
 //     conditions True;
 //   - for each other value of each field, that object with this value, and one in
-//     which the status has nothing else;
+//     which the status has nothing else but observedGeneration;
 //   - for each list of conditions, each type alone with each status and reason, and
 //     each two types against each other.
 func seeds(s *vm.Source, opts Options) []Object {
@@ -205,10 +221,15 @@ func (m *seeder) visit(n *node, path []any) {
 	}
 }
 
-// bare is the base without a status.
+// bare is the base without its status, but for the generation that is seen: without it
+// a script often looks no further.
 func (m *seeder) bare() map[string]any {
 	object := maps.Clone(m.base)
+	status, _ := object["status"].(map[string]any)
 	delete(object, "status")
+	if seen, ok := status["observedGeneration"]; ok {
+		object["status"] = map[string]any{"observedGeneration": seen}
+	}
 	return object
 }
 
@@ -234,11 +255,13 @@ func (m *seeder) conditions(n *node, path []any) {
 		}
 	}
 	if reason := n.each.children["reason"]; reason != nil {
-		for _, text := range reason.field.Texts {
+		for _, text := range append([]string{otherText}, reason.field.Texts...) {
 			for _, kind := range types {
-				entry := n.condition(kind, "False")
-				entry["reason"] = text
-				alone(fmt.Sprintf("%s=False with reason %s", kind, text), entry)
+				for _, status := range []string{"False", "True"} {
+					entry := n.condition(kind, status)
+					entry["reason"] = text
+					alone(fmt.Sprintf("%s=%s with reason %s", kind, status, text), entry)
+				}
 			}
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gobwas/glob"
-
 	"hallmark.dev/hallmark/internal/diag"
 )
 
@@ -61,7 +59,7 @@ func (c *Checks) For(group, kind string) (Check, bool) {
 	var found []Check
 	for _, key := range slices.Sorted(maps.Keys(c.settings)) {
 		o := c.settings[key]
-		if g, err := glob.Compile(key); o.script != "" && err == nil && g.Match(name) {
+		if p, err := newPattern(key); o.script != "" && err == nil && p.match(name) {
 			found = append(found, Check{Key: key, Script: o.script, OpenLibs: o.useOpenLibs})
 		}
 	}

@@ -9,5 +9,5 @@
 // script says without running it.
 //
 // A script is input. What reaches from it to the machine is taken away before it
-// runs, see fence.go; in Argo CD it is there.
+// runs, see fence; in Argo CD it is there.
 package vm
