@@ -65,7 +65,8 @@ type Options struct {
 	OpenLibs bool
 	// Objects are objects of the kind, as a cluster holds them.
 	Objects []Object
-	// Now is the clock that a run is measured with. With none, none is, and the objects
+	// Now is the clock that a run is measured with, best one of the processor time of
+	// the thread that calls. With none, none is, and the objects
 	// with 10,000 entries, which are made for it, are left out; so the same script has
 	// the same findings on any machine.
 	Now func() time.Time

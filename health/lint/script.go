@@ -323,17 +323,18 @@ func (l *linter) readsOfEntries(name string) bool {
 func (l *linter) healthy(r *result) {
 	switch r.Variation {
 	case corpus.NoStatus:
-		if l.reads("status") {
-			what := "no status"
-			if status, ok := r.Object["status"].(map[string]any); ok && len(status) == 0 {
-				what = emptyStatus
-			}
-			severity := Error
-			if !r.given && r.Base != bareObject {
-				severity = Warning // a spec was made up for which the status may not matter
-			}
-			l.report(r, 0, HealthyNoStatus, what, severity, "Healthy for an object with "+what, "return Progressing until the controller has said something")
+		if !l.reads("status") {
+			break // a kind of which every object is Healthy, such as a configuration
 		}
+		what := "no status"
+		if status, ok := r.Object["status"].(map[string]any); ok && len(status) == 0 {
+			what = emptyStatus
+		}
+		severity := Error
+		if !r.given && r.Base != bareObject {
+			severity = Warning // a spec was made up for which the status may not matter
+		}
+		l.report(r, 0, HealthyNoStatus, what, severity, "Healthy for an object with "+what, "return Progressing until the controller has said something")
 	case corpus.EmptyList:
 		l.empty = append(l.empty, r)
 	case corpus.Stale:
@@ -363,7 +364,7 @@ const (
 // stale looks at an object that is Healthy whatever generation its status is of.
 func (l *linter) stale(r *result) {
 	base := l.byName[r.Base]
-	if base == nil || base.err != nil || base.verdict.Status != "Healthy" {
+	if !l.reads("status") || base == nil || base.err != nil || base.verdict.Status != "Healthy" {
 		return
 	}
 	status, _ := base.Object["status"].(map[string]any)

@@ -3,6 +3,8 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -61,9 +63,7 @@ func sourcesOf(file string, data []byte) ([]*source, error) {
 			continue
 		}
 		p := place{doc: doc, node: yamldoc.Node(doc.Text)}
-		if s := p.source(root); s != nil {
-			found = append(found, s)
-		}
+		found = append(found, p.sources(root)...)
 	}
 	if len(found) == 0 {
 		return nil, &diag.Error{File: file, Msg: "there is no argocd-cm in it: " + want}
@@ -75,6 +75,23 @@ func sourcesOf(file string, data []byte) ([]*source, error) {
 type place struct {
 	doc  yamldoc.Document
 	node *yamlv3.Node
+}
+
+// sources is the argocd-cm of a document; several where it is the values of a chart
+// with several subcharts.
+func (p place) sources(root map[string]any) []*source {
+	if s := p.source(root); s != nil {
+		return []*source{s}
+	}
+	var found []*source
+	if root["kind"] == nil {
+		for _, key := range slices.Sorted(maps.Keys(root)) {
+			if cm := nested(root, key, "configs", "cm"); customizes(cm) {
+				found = append(found, &source{data: p.texts(cm, key, "configs", "cm"), convertsValues: true})
+			}
+		}
+	}
+	return found
 }
 
 func (p place) source(root map[string]any) *source {
@@ -98,11 +115,6 @@ func (p place) source(root map[string]any) *source {
 	}
 	if cm := nested(root, "configs", "cm"); cm != nil {
 		return &source{data: p.texts(cm, "configs", "cm"), convertsValues: true}
-	}
-	for key := range root {
-		if cm := nested(root, key, "configs", "cm"); customizes(cm) {
-			return &source{data: p.texts(cm, key, "configs", "cm"), convertsValues: true}
-		}
 	}
 	return nil
 }
