@@ -2,7 +2,6 @@ package compile
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	celast "github.com/google/cel-go/common/ast"
@@ -19,20 +18,24 @@ import (
 // check's file.
 func Lua(check *health.Check, version string) (string, error) {
 	c := newCompiler(check.UseOpenLibs)
-	var noStatus, rules []ast.Stmt
-	for _, rule := range check.Rules {
-		if stmts := c.rule(rule, check.Line); rule.NoStatus {
-			noStatus = stmts
+	var noStatus, rules []rule
+	for _, r := range check.Rules {
+		if compiled := c.rule(r, check.Line); r.NoStatus {
+			noStatus = append(noStatus, compiled)
 		} else {
-			rules = append(rules, stmts...)
+			rules = append(rules, compiled)
 		}
 	}
 	if err := c.faults.Err(); err != nil {
 		return "", diag.WithHint(err, c.hint)
 	}
-	body := c.arrange(noStatus, rules)
+	before, after := c.shorten(statements(noStatus)), c.shorten(c.reported(c.writeLoops(rules)))
+	literalVerdicts(before, after)
+	body := c.arrange(before, after)
 	script := []ast.Stmt{ast.Comment(header(check, version)), ast.Blank{}}
-	script = append(script, withHelpers(called(body))...)
+	used := called(body)
+	used["verdict"] = used["verdict"] || used["report"] // which calls it
+	script = append(script, withHelpers(used)...)
 	return print.Block(append(script, body...)), nil
 }
 
@@ -43,7 +46,7 @@ func header(check *health.Check, version string) string {
 
 // maxLocals is how many paths get a local of their own. A Lua function has at
 // most 200 locals, and the helpers are locals too.
-const maxLocals = 110
+const maxLocals = 90
 
 type compiler struct {
 	openLibs bool
@@ -53,6 +56,8 @@ type compiler struct {
 
 	tests    map[string]string // the names of functions, by their text
 	declared []ast.Stmt        // those that the rule in hand declares
+	seen     int               // generations that are compared without a helper
+	found    string            // the text of the search that the variable found has the result of
 	names    map[string]bool   // taken by locals and by iteration variables
 
 	scope  []variable // iteration variables, innermost last
@@ -63,17 +68,22 @@ type compiler struct {
 	hint   string
 }
 
-// variable is an iteration variable in CEL and in Lua.
-type variable struct{ cel, lua string }
+// variable is an iteration variable in CEL and in Lua, where it may have a literal for its
+// value instead.
+type variable struct {
+	cel, lua string
+	value    ast.Expr
+}
 
 func newCompiler(openLibs bool) *compiler {
-	c := &compiler{openLibs: openLibs, byPath: map[string]string{}, tests: map[string]string{}, names: map[string]bool{"obj": true, "os": true}}
+	c := &compiler{openLibs: openLibs, byPath: map[string]string{}, tests: map[string]string{}, names: map[string]bool{"obj": true, "os": true, "i": true}}
 	for _, global := range []string{"ipairs", "next", "pairs", "require", "select", "string", "table", "tonumber", "tostring", "type"} {
 		c.names[global] = true
 	}
 	for _, h := range helpers {
 		c.names[h.name] = true
 	}
+	c.names["condition"], c.names["report"] = true, true
 	return c
 }
 
@@ -91,27 +101,62 @@ func (c *compiler) enter(expr *health.Expr) celast.Expr {
 	return checked.Expr()
 }
 
-func (c *compiler) rule(rule health.Rule, first int) []ast.Stmt {
-	message := ast.Expr(ast.String(""))
-	if rule.Message != nil {
-		message = c.hoist(c.value(c.enter(rule.Message)), nil)
+// A rule is a compiled one: where its condition holds, it returns.
+type rule struct {
+	comment  string
+	declared []ast.Stmt // functions
+	variable string     // the local found, if it has one
+	search   ast.Expr   // what is looked for first, into that variable; may be nil
+	loops    []ast.Stmt // that look for something
+	cond     ast.Expr   // nil for always
+	found    ast.Stmt   // what is looked for only where the condition holds; may be nil
+	status   health.Status
+	message  ast.Expr
+}
+
+func (c *compiler) rule(r health.Rule, first int) rule {
+	out := rule{comment: fmt.Sprintf("%s, line %d", r.Label, r.Line-first+1), status: r.Status, message: ast.String("")}
+	if r.Message != nil {
+		out.message = c.hoist(c.value(c.enter(r.Message)), nil)
 	}
-	out := []ast.Stmt{ast.Blank{}, ast.Comment(fmt.Sprintf("%s, line %d", rule.Label, rule.Line-first+1))}
-	var cond ast.Expr
 	switch {
-	case rule.NoStatus:
-		cond = noStatus(c.path(nil, "status"))
-	case rule.When != nil:
-		cond = c.hoist(c.when(c.enter(rule.When), true), nil)
+	case r.NoStatus:
+		out.cond = noStatus(c.path(nil, "status"))
+	case r.When != nil:
+		out.cond = c.hoist(c.when(c.enter(r.When), true), nil)
 	}
-	if cond == nil || cond == ast.Expr(ast.Bool(true)) {
-		return append(c.declare(out), verdict(rule.Status, message))
+	if out.cond == ast.Expr(ast.Bool(true)) {
+		out.cond = nil
 	}
-	found, cond, message := c.findOnce(cond, message)
-	if out = c.declare(out); found != nil {
-		out = append(out, found)
+	c.findOnce(&out)
+	out.declared, c.declared = c.declared, nil
+	return out
+}
+
+func statements(rules []rule) (out []ast.Stmt) {
+	for _, r := range rules {
+		out = append(out, ast.Blank{}, ast.Comment(r.comment))
+		out = append(out, r.declared...)
+		if r.search != nil {
+			out = append(out, ast.Assign{Name: r.variable, Value: r.search})
+		}
+		out = append(out, r.loops...)
+		var then []ast.Stmt
+		if r.found != nil {
+			then = append(then, r.found)
+		}
+		then = append(then, ast.Return{Value: r.verdict()})
+		if r.cond == nil {
+			out = append(out, then...)
+		} else {
+			out = append(out, ast.If{Cond: r.cond, Then: then})
+		}
 	}
-	return append(out, ast.If{Cond: cond, Then: []ast.Stmt{verdict(rule.Status, message)}})
+	return out
+}
+
+func (r rule) verdict() ast.Expr {
+	return ast.Call{Func: ast.Name("verdict"), Args: []ast.Expr{ast.String(r.status), r.message}}
 }
 
 // noStatus holds where the status is absent or empty.
@@ -122,117 +167,14 @@ func noStatus(status ast.Expr) ast.Expr {
 		and(equals(call("type"), ast.String("table")), equals(call("next"), ast.Nil{})))
 }
 
-// verdict returns a status with a message.
-func verdict(status health.Status, message ast.Expr) ast.Stmt {
-	if _, literal := message.(ast.String); !literal {
-		return ast.Return{Value: ast.Call{Func: ast.Name("verdict"), Args: []ast.Expr{ast.String(status), message}}}
-	}
-	return ast.Return{Value: ast.Table{Fields: []ast.Field{
-		{Key: "status", Value: ast.String(status)}, {Key: "message", Value: message},
-	}}}
-}
-
-// declare adds the functions that the rule in hand needs.
-func (c *compiler) declare(out []ast.Stmt) []ast.Stmt {
-	out = append(out, c.declared...)
-	c.declared = nil
-	return out
-}
-
-// searches are the helpers that look for an entry of a list.
-var searches = []string{"condition", "currentCondition", "first"}
-
-// findOnce spares a rule a second search, where its message is about the entry that its
-// condition finds: the search is made once, into a variable.
-func (c *compiler) findOnce(cond, message ast.Expr) (found ast.Stmt, newCond, newMessage ast.Expr) {
-	var search ast.Expr
-	text, replaced := "", false
-	newMessage = replaceCalls(message, searches, func(call ast.Call) ast.Expr {
-		if search == nil {
-			search, text = call, print.Expr(call)
-		}
-		if print.Expr(call) != text {
-			return call // another search, which is left where it is
-		}
-		return ast.Name(c.foundName())
-	})
-	if search == nil {
-		return nil, cond, message
-	}
-	isFound := notNil(ast.Name(c.foundName()))
-	newCond = replaceConjunct(cond, func(e ast.Expr) ast.Expr {
-		var call ast.Call
-		if b, ok := e.(ast.Binary); ok && b.Op == "~=" && b.Y == ast.Expr(ast.Nil{}) {
-			call, _ = b.X.(ast.Call) // condition(...) ~= nil
-		} else if call, ok = e.(ast.Call); ok && call.Func == ast.Expr(ast.Name("any")) {
-			call.Func = ast.Name("first") // any(...)
-		}
-		if call.Func == nil || print.Expr(call) != text {
-			return e
-		}
-		replaced = true
-		return isFound
-	})
-	if !replaced {
-		return nil, cond, message
-	}
-	if findsTable(search) {
-		newMessage = readFields(newMessage, ast.Name(c.foundName()))
-	}
-	return ast.Assign{Name: c.foundName(), Value: search}, newCond, newMessage
-}
-
-// foundName is the variable for what a rule finds, the same one for all rules.
-func (c *compiler) foundName() string {
-	if _, declared := c.byPath["found"]; !declared {
-		name := c.name("", "found")
-		c.byPath["found"] = name
-		c.locals = append(c.locals, ast.Local{Name: name})
-	}
-	return c.byPath["found"]
-}
-
-// replaceCalls replaces the calls of helpers that stand in the arguments of others,
-// outside of functions.
-func replaceCalls(e ast.Expr, helpers []string, by func(ast.Call) ast.Expr) ast.Expr {
-	if one, ok := e.(ast.One); ok {
-		return ast.One{X: replaceCalls(one.X, helpers, by)}
-	}
-	call, ok := e.(ast.Call)
-	if !ok {
-		return e
-	}
-	if name, ok := call.Func.(ast.Name); ok && slices.Contains(helpers, string(name)) {
-		return by(call)
-	}
-	args := slices.Clone(call.Args)
-	for i, arg := range args {
-		args[i] = replaceCalls(arg, helpers, by)
-	}
-	return ast.Call{Func: call.Func, Args: args}
-}
-
-// replaceConjunct calls by for each of the operands of a chain of "and".
-func replaceConjunct(e ast.Expr, by func(ast.Expr) ast.Expr) ast.Expr {
-	if b, ok := e.(ast.Binary); ok && b.Op == "and" {
-		return ast.Binary{Op: "and", X: replaceConjunct(b.X, by), Y: replaceConjunct(b.Y, by)}
-	}
-	return by(e)
-}
-
 // call is a call of a helper.
 func (*compiler) call(helper string, args ...ast.Expr) ast.Expr {
 	return ast.Call{Func: ast.Name(helper), Args: args}
 }
 
-// concat is a call of the helper concat, which takes any number of texts. A helper that
-// returns nothing where it means nil would be left out as the last of them.
+// concat is a call of the helper concat.
 func (c *compiler) concat(texts []ast.Expr) ast.Expr {
-	last := len(texts) - 1
-	if _, isCall := texts[last].(ast.Call); isCall {
-		texts[last] = ast.One{X: texts[last]}
-	}
-	return c.call("concat", texts...)
+	return c.call("concat", ast.Number(len(texts)), ast.Table{Items: texts})
 }
 
 // refuse reports a construct that has no exact translation. What it returns is
@@ -325,7 +267,7 @@ func (c *compiler) bind(name string, body func() ast.Expr) ast.Function {
 		c.names[name] = true
 		defer delete(c.names, name)
 	}
-	c.scope = append(c.scope, variable{name, lua})
+	c.scope = append(c.scope, variable{cel: name, lua: lua})
 	defer func() { c.scope = c.scope[:len(c.scope)-1] }()
 	return ast.Function{Params: []string{lua}, Result: body()}
 }

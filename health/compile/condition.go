@@ -5,55 +5,68 @@ import (
 	"github.com/google/cel-go/common/operators"
 
 	"hallmark.dev/hallmark/lua/ast"
-	"hallmark.dev/hallmark/lua/print"
 )
 
 // Most checks ask for conditions by their type, so those have a helper of their own:
 // a script is parsed each time that it runs, and that takes longer than all else it
-// does. exists(c, ...) becomes condition(...) ~= nil, and first(c, ...) condition(...),
-// where the test is that of the shorthand condition with one type, at most one
-// status and literal reasons.
+// does. exists(c, ...) and first(c, ...) become
+//
+//	condition(list, current, type, statuses, reasons)
+//
+// where the test is that of the shorthand condition with one type, at most two
+// statuses and literal reasons. That is nil where there is none, and otherwise a map,
+// which holds as a condition. finder.go makes the helper that the calls of a script
+// need, and leaves out the arguments that it does not.
+
+// The arguments of a call of condition, until finder.go rewrites it.
+const (
+	argList     = iota
+	argCurrent  // a truth value
+	argType     // a text
+	argStatuses // a table of texts, without any where each will do
+	argReasons  // likewise
+)
 
 // conditionCall is the call of the helper; false for any other test.
 func (c *compiler) conditionCall(l *loop) (ast.Expr, bool) {
 	if l.macro != "exists" && l.macro != "first" {
 		return nil, false
 	}
-	var kind, status, reasons ast.Expr
+	var kind, status, reasons []ast.Expr
 	current := false
 	for _, part := range conjuncts(l.test) {
-		field, value, ok := c.fieldDemand(l.variable, part)
+		field, values, ok := c.fieldDemand(l.variable, part)
 		switch {
-		case ok && field == "type" && kind == nil:
-			kind = value
-		case ok && field == "status" && status == nil && kind != nil:
-			status = value
+		case ok && field == "type" && kind == nil && len(values) == 1:
+			kind = values
+		case ok && field == "status" && status == nil && kind != nil && len(values) <= 2:
+			status = values
 		case ok && field == "reason" && reasons == nil && kind != nil:
-			reasons = value
+			reasons = values
 		case !ok && !current && c.asksCurrent(l.variable, part):
 			current = true
 		default:
 			return nil, false
 		}
 	}
-	literal := func(e ast.Expr) bool { _, isText := e.(ast.String); return e == nil || isText }
-	if kind == nil || !literal(kind) || !literal(status) {
+	if kind == nil {
 		return nil, false
 	}
-	args := []ast.Expr{c.value(l.over), kind}
-	if status != nil || reasons != nil {
-		if status == nil {
-			status = ast.Nil{}
-		}
-		args = append(args, status)
+	if current && !c.knowsGeneration() {
+		return nil, false
 	}
-	if reasons != nil {
-		args = append(args, asKeys(reasons))
+	return c.call("condition", c.value(l.over), ast.Bool(current), kind[0], ast.Table{Items: status}, ast.Table{Items: reasons}), true
+}
+
+// knowsGeneration makes sure that the object's metadata and generation are locals, and
+// is false where there are too many for that.
+func (c *compiler) knowsGeneration() bool {
+	metadata, ok := c.path(nil, "metadata").(ast.Name)
+	if !ok {
+		return false
 	}
-	if current {
-		return c.call("currentCondition", append([]ast.Expr{c.path(nil, "metadata")}, args...)...), true
-	}
-	return c.call("condition", args...), true
+	_, ok = c.path(metadata, "generation").(ast.Name)
+	return ok
 }
 
 func conjuncts(e celast.Expr) []celast.Expr {
@@ -65,7 +78,7 @@ func conjuncts(e celast.Expr) []celast.Expr {
 }
 
 // fieldDemand takes v.field == 'text' and v.field in ['text', ...] apart.
-func (c *compiler) fieldDemand(variable string, e celast.Expr) (field string, value ast.Expr, ok bool) {
+func (c *compiler) fieldDemand(variable string, e celast.Expr) (field string, values []ast.Expr, ok bool) {
 	if !isCall(e, operators.Equals) && !isCall(e, operators.In) {
 		return "", nil, false
 	}
@@ -78,7 +91,10 @@ func (c *compiler) fieldDemand(variable string, e celast.Expr) (field string, va
 		return "", nil, false
 	}
 	if text, isText := stringLiteral(args[1]); isText && isCall(e, operators.Equals) {
-		return of.FieldName(), ast.String(text), true
+		return of.FieldName(), []ast.Expr{ast.String(text)}, true
+	}
+	if !isCall(e, operators.In) {
+		return "", nil, false
 	}
 	items, ok := c.literals(args[1])
 	for _, item := range items {
@@ -86,44 +102,11 @@ func (c *compiler) fieldDemand(variable string, e celast.Expr) (field string, va
 			return "", nil, false
 		}
 	}
-	return of.FieldName(), ast.Table{Items: items}, ok
+	return of.FieldName(), items, ok
 }
 
-// asKeys is a table with the texts of a literal, or of a list of them, as keys.
-func asKeys(e ast.Expr) ast.Expr {
-	table, several := e.(ast.Table)
-	if !several {
-		table.Items = []ast.Expr{e}
-	}
-	var out ast.Table
-	for _, item := range table.Items {
-		out.Fields = append(out.Fields, ast.Field{Key: string(item.(ast.String)), Value: ast.Bool(true)})
-	}
-	return out
-}
-
-// findsTable reports whether what a search finds is a table.
-func findsTable(search ast.Expr) bool {
+// findsMap reports whether what a search finds is a map, where it finds something.
+func findsMap(search ast.Expr) bool {
 	call, ok := search.(ast.Call)
-	if !ok {
-		return false
-	}
-	if name, ok := call.Func.(ast.Name); ok && (name == "condition" || name == "currentCondition") {
-		return true
-	}
-	f, ok := call.Args[len(call.Args)-1].(ast.Function)
-	return ok && len(f.Params) == 1 && startsWithTableTest(f)
-}
-
-// startsWithTableTest reports whether a function is true of tables only, as guarded
-// makes one.
-func startsWithTableTest(f ast.Function) bool {
-	e := f.Result
-	for {
-		b, ok := e.(ast.Binary)
-		if !ok || b.Op != "and" {
-			return print.Expr(e) == "type("+f.Params[0]+`) == "table"`
-		}
-		e = b.X
-	}
+	return ok && (call.Func == ast.Expr(ast.Name("condition")) || call.Func == ast.Expr(ast.Name("find")))
 }

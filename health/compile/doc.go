@@ -29,4 +29,16 @@
 //
 // A path from the object, such as status.conditions, becomes one local at the top
 // of the script, however often it is used.
+//
+// # How a script is kept short
+//
+// Argo CD parses a script each time that it runs it, and that takes longer than all that
+// the script then does: what counts is how many words it has, and how many functions.
+// So what rules have in common is said once. exists() and first() of a condition are
+// calls of one helper (condition.go), in the form that the script needs (finder.go); what
+// a rule has found is still there for its message and for the next rule (found.go);
+// rules that say what a condition says become a list of reports (report.go); the few other
+// loops over a list stand in the script themselves (written.go), as does what a helper does
+// in a few words (shorten.go); and a path below something that is not asked for
+// itself is read without a helper (locals.go).
 package compile

@@ -109,6 +109,8 @@ func compareSeed(t *testing.T, seed uint64) (n tally) {
 		if size := len(print.Expr(value)) + len(print.Expr(yes)) + len(print.Expr(no)); size > 20_000 {
 			continue
 		}
+		shorter := shortener{prefixes: seed%3 > 0}
+		value, yes, no = shorter.value(value), shorter.cond(yes), shorter.cond(no)
 		texts, asts = append(texts, text), append(asts, checked)
 		lines = append(lines, ast.Verbatim(fmt.Sprintf("out[#out + 1] = dump(%s) .. (%s and \"+\" or \"\") .. (%s and \"-\" or \"\")",
 			print.Expr(value), paren(yes), paren(no))), ast.Return{Value: ast.Table{Items: []ast.Expr{value, yes, no}}})
@@ -169,6 +171,7 @@ func script(c *compiler, lines []ast.Stmt) string {
 	out := withHelpers(called(uses))
 	out = append(out, ast.Verbatim(dumper))
 	out = append(out, c.locals...)
+	out = append(out, c.declared...)
 	out = append(out, ast.Verbatim("local out = {}"))
 	out = append(out, body...)
 	out = append(out, ast.Verbatim(`return { status = "Healthy", message = table.concat(out, "\000") }`))

@@ -20,7 +20,7 @@ type helper struct {
 
 var (
 	helperHead = regexp.MustCompile(`(?m)^local function (\w+)`)
-	call       = regexp.MustCompile(`(\w+)\(`)
+	call       = regexp.MustCompile(`(\.?)(\w+)\(`)
 	helpers    = parseHelpers(helpersText)
 )
 
@@ -36,7 +36,7 @@ func parseHelpers(file string) (all []helper) {
 		_, code, _ := strings.Cut(part, "local function ")
 		calls := call.FindAllStringSubmatch(code, -1)
 		for _, earlier := range all {
-			if slices.ContainsFunc(calls, func(m []string) bool { return m[1] == earlier.name }) {
+			if slices.ContainsFunc(calls, func(m []string) bool { return m[1] == "" && m[2] == earlier.name }) {
 				h.uses = append(h.uses, earlier.name)
 			}
 		}
@@ -68,8 +68,11 @@ func withHelpers(used map[string]bool) []ast.Stmt {
 // they call.
 func called(stmts []ast.Stmt) map[string]bool {
 	names := map[string]bool{}
-	for _, s := range stmts {
-		namesIn(s, names)
-	}
+	ast.WalkStmts(stmts, func(e ast.Expr) bool {
+		if name, ok := e.(ast.Name); ok {
+			names[string(name)] = true
+		}
+		return true
+	})
 	return names
 }

@@ -25,9 +25,17 @@ end
 
 -- value.?key.orValue(default)
 local function getOr(value, key, default)
-  local found = field(value, key)
-  if found ~= nil then return found end
-  if open(value, key) then return default end
+  if type(value) == "table" then
+    if value[key] ~= nil then return value[key] end
+    if value[1] ~= nil then return nil end
+  end
+  if value ~= nil then return default end
+end
+
+-- value[?position].orValue(default)
+local function entryOr(value, position, default)
+  if type(value) == "table" and value[position] ~= nil then return value[position] end
+  if value ~= nil then return default end
 end
 
 -- a whole number that Lua holds exactly
@@ -73,13 +81,9 @@ end
 
 -- a generation, a whole number or its decimal text, that is below another
 local function older(seen, generation)
-  if type(seen) == "string" then
-    local text = seen
-    seen = tonumber(text)
-    if tostring(seen) ~= text then return false end
-  end
-  return type(seen) == "number" and seen % 1 == 0 and seen > -9007199254740992 and seen < 9007199254740992
-    and type(generation) == "number" and seen < generation
+  local n = tonumber(seen)
+  return n and tostring(n) == tostring(seen) and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992
+    and type(generation) == "number" and n < generation
 end
 
 -- a < b
@@ -96,38 +100,6 @@ local function atMost(a, b)
   if kind ~= type(b) then return false end
   if kind == "boolean" then return b or not a end
   return (kind == "number" or kind == "string") and a <= b
-end
-
--- the first condition of a type, and of a status and of one of the reasons where those are given
-local function condition(list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
-      return c
-    end
-  end
-end
-
--- the same, of those that are not of an older generation than the object
-local function currentCondition(metadata, list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  local generation, lacking = nil, metadata ~= nil
-  if type(metadata) == "table" then
-    generation = metadata.generation
-    lacking = generation == nil and metadata[1] == nil
-  end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
-      local seen = c.observedGeneration
-      if seen == nil or lacking or seen == generation or seen == true and generation == false
-        or type(seen) == type(generation) and (type(seen) == "number" or type(seen) == "string") and seen > generation
-      then
-        return c
-      end
-    end
-  end
 end
 
 -- an entry that is not of an older generation than the object
@@ -193,12 +165,12 @@ local function negate(a)
   if whole(a) then return -a end
 end
 
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
+-- n texts one after another
+local function concat(n, texts)
+  for i = 1, n do
+    if type(texts[i]) ~= "string" then return nil end
   end
-  return table.concat({ ... })
+  return table.concat(texts)
 end
 
 -- a + b of two lists
@@ -213,7 +185,7 @@ end
 
 -- a + b of whatever they are
 local function plus(a, b)
-  if type(a) == "string" then return concat(a, b) end
+  if type(a) == "string" then return concat(2, { a, b }) end
   if type(a) == "table" then return append(a, b) end
   return add(a, b)
 end
@@ -227,8 +199,7 @@ end
 -- string(value)
 local function str(value)
   local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+  if kind == "string" or kind == "boolean" or kind == "number" and value > -9007199254740992 and value < 9007199254740992 then
     return tostring(value)
   end
 end
@@ -298,6 +269,23 @@ local function every(collection, test)
   return true
 end
 
+-- the first entry for which the test holds, which is one that holds for tables only
+local function find(list, test)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    if test(list[i]) then return list[i] end
+  end
+end
+
+-- does such a test hold for each entry? For the keys of a map it does not
+local function all(list, test)
+  if type(list) ~= "table" or list[1] == nil and next(list) ~= nil then return false end
+  for i = 1, #list do
+    if not test(list[i]) then return false end
+  end
+  return true
+end
+
 -- the elements, or the keys of a map in their order
 local function items(collection)
   if type(collection) ~= "table" or collection[1] ~= nil then return collection end
@@ -350,12 +338,21 @@ local function map(collection, change)
   return changed
 end
 
--- the texts of a list with a separator between them
+-- the texts of a list with a separator between them; table.concat takes some thousands at once
 local function join(list, separator)
   if type(list) ~= "table" or type(separator) ~= "string" then return nil end
   if list[1] == nil and next(list) ~= nil then return nil end
   for _, text in ipairs(list) do
     if type(text) ~= "string" then return nil end
+  end
+  while #list > 1000 do
+    local parts = {}
+    for from = 1, #list, 1000 do
+      local to = from + 999
+      if to > #list then to = #list end
+      parts[#parts + 1] = table.concat(list, separator, from, to)
+    end
+    list = parts
   end
   return table.concat(list, separator)
 end
@@ -403,13 +400,8 @@ local function split(text, separator)
   return parts
 end
 
--- what Argo CD is told: a message that is no text is printed, or empty
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
 end

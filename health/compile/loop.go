@@ -1,11 +1,14 @@
 package compile
 
 import (
+	"slices"
+
 	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"hallmark.dev/hallmark/lua/ast"
+	"hallmark.dev/hallmark/lua/print"
 )
 
 // A loop is a macro that the parser turned into a comprehension, seen as the
@@ -93,42 +96,78 @@ func (c *compiler) whenLoop(e celast.Expr, want bool) ast.Expr {
 	if l.macro != "exists" && l.macro != "all" {
 		return is(c.loopValue(e), want)
 	}
-	if want {
+	if l.macro == "exists" && want {
 		if call, ok := c.conditionCall(l); ok {
-			return notNil(call)
+			return call
 		}
 	}
-	over := c.value(l.over)
-	test := c.guarded(l.variable, l.test, want)
-	if (l.macro == "exists") == want {
-		return c.call("any", over, test)
+	if items, ok := c.literals(l.over); ok && len(items) <= maxUnrolled {
+		return c.unrolled(l, items, want)
 	}
-	return c.call("every", over, test)
+	over := c.value(l.over)
+	test, tables := c.guarded(l.variable, l.test, want)
+	switch exists := (l.macro == "exists") == want; {
+	case exists && tables:
+		return c.call("find", over, test)
+	case exists:
+		return c.call("any", over, test)
+	case tables:
+		return c.call("all", over, test)
+	default:
+		return c.call("every", over, test)
+	}
+}
+
+// maxUnrolled is how many literals a loop may be over that is written out.
+const maxUnrolled = 6
+
+// unrolled is exists or all over literals, one after the other.
+func (c *compiler) unrolled(l *loop, items []ast.Expr, want bool) ast.Expr {
+	exists := (l.macro == "exists") == want
+	cond := ast.Expr(ast.Bool(!exists))
+	for _, item := range items {
+		c.scope = append(c.scope, variable{cel: l.variable, value: item})
+		if test := c.when(l.test, want); exists {
+			cond = or(cond, test)
+		} else {
+			cond = and(cond, test)
+		}
+		c.scope = c.scope[:len(c.scope)-1]
+	}
+	return cond
 }
 
 // guarded is the test of a loop for a truth value. Where the test asks a field of the
-// variable for a value, it cannot hold for anything but a table; asked for that
-// first, every field of it is read as it is.
-func (c *compiler) guarded(variable string, test celast.Expr, want bool) ast.Expr {
-	f := c.bind(variable, func() ast.Expr { return c.when(test, want) })
+// variable for a value, it cannot hold for anything but a map; asked first whether that
+// is a table, every field of it is read as it is.
+func (c *compiler) guarded(variable string, test celast.Expr, want bool) (f ast.Function, tables bool) {
+	f = c.bind(variable, func() ast.Expr { return c.when(test, want) })
 	name := ast.Name(f.Params[0])
 	if !asksField(f.Result, name) {
-		return f
+		return f, false
 	}
 	isTable := ast.Binary{Op: "==", X: ast.Call{Func: ast.Name("type"), Args: []ast.Expr{name}}, Y: ast.String("table")}
-	f.Result = and(isTable, readFields(f.Result, name))
-	return f
+	f.Result = and(isTable, withoutNil(readFields(f.Result, name, true)))
+	return f, true
 }
 
-// needsFirst are the helpers that are not true where their first argument is nil.
-var needsFirst = map[ast.Expr]bool{ast.Name("oneOf"): true, ast.Name("any"): true, ast.Name("every"): true, ast.Name("equal"): true}
+// strict are the helpers that are not true where an argument is nil.
+var strict = map[ast.Expr]bool{
+	ast.Name("all"): true, ast.Name("any"): true, ast.Name("atMost"): true, ast.Name("equal"): true, ast.Name("every"): true,
+	ast.Name("find"): true, ast.Name("less"): true, ast.Name("older"): true, ast.Name("oneOf"): true, ast.Name("same"): true,
+	ast.Name("startsWith"): true,
+}
 
-// asksField reports whether e holds only where a field of the variable is a
-// certain value.
+// asksField reports whether e holds only where the variable is a map in which a
+// certain key has a value.
 func asksField(e ast.Expr, variable ast.Name) bool {
-	if call, ok := e.(ast.Call); ok && needsFirst[call.Func] {
-		_, isField := fieldOf(call.Args[0], variable)
-		return isField
+	isField := func(e ast.Expr) bool {
+		key, ok := fieldOf(e, variable)
+		_, isText := key.(ast.String)
+		return ok && isText
+	}
+	if call, ok := e.(ast.Call); ok && strict[call.Func] {
+		return slices.ContainsFunc(call.Args, isField)
 	}
 	b, ok := e.(ast.Binary)
 	switch {
@@ -137,8 +176,10 @@ func asksField(e ast.Expr, variable ast.Name) bool {
 	case ok && b.Op == "or":
 		return asksField(b.X, variable) && asksField(b.Y, variable)
 	case ok && b.Op == "==":
-		_, isField := fieldOf(b.X, variable)
-		return isField && isLiteral(b.Y)
+		_, isBool := b.Y.(ast.Bool)
+		return isLiteral(b.Y) && (isField(b.X) || isBool && asksField(b.X, variable))
+	case ok && b.Op == "~=":
+		return isField(b.X) && b.Y == ast.Expr(ast.Nil{})
 	}
 	return false
 }
@@ -152,36 +193,62 @@ func fieldOf(e ast.Expr, variable ast.Name) (ast.Expr, bool) {
 	return call.Args[1], true
 }
 
-// readFields replaces field(variable, key) by variable[key]. Inside a function that has
-// a variable of that name the name means another.
-func readFields(e ast.Expr, variable ast.Name) ast.Expr {
+// readFields replaces field(variable, key) by variable[key], where that is a table; where
+// it is a map, lacks(variable, key) means that it has none. Inside a function that
+// has a variable of that name the name means another.
+func readFields(e ast.Expr, variable ast.Name, isMap bool) ast.Expr {
+	if e == nil {
+		return nil
+	}
 	if key, ok := fieldOf(e, variable); ok {
 		return ast.Index{X: variable, Key: key}
 	}
-	each := func(list []ast.Expr) []ast.Expr {
-		out := make([]ast.Expr, len(list))
-		for i, item := range list {
-			out[i] = readFields(item, variable)
-		}
-		return out
-	}
-	switch e := e.(type) {
-	case ast.Binary:
-		e.X, e.Y = readFields(e.X, variable), readFields(e.Y, variable)
-		return e
-	case ast.One:
-		e.X = readFields(e.X, variable)
-		return e
+	switch inner := e.(type) {
 	case ast.Call:
-		e.Args = each(e.Args)
-		return e
-	case ast.Function:
-		if e.Params[0] != string(variable) {
-			e.Result = readFields(e.Result, variable)
+		if isMap && inner.Func == ast.Expr(ast.Name("lacks")) && inner.Args[0] == ast.Expr(variable) {
+			return ast.Binary{Op: "==", X: ast.Index{X: variable, Key: inner.Args[1]}, Y: ast.Nil{}}
 		}
+	case ast.Function:
+		if inner.Params[0] == string(variable) {
+			return e
+		}
+	}
+	return ast.Map(e, func(inner ast.Expr) ast.Expr { return readFields(inner, variable, isMap) })
+}
+
+// withoutNil makes x ~= y of x == nil or x ~= nil and x ~= y, also of several y.
+func withoutNil(e ast.Expr) ast.Expr {
+	e = ast.Map(e, withoutNil)
+	b, ok := e.(ast.Binary)
+	if !ok || b.Op != "or" {
 		return e
 	}
-	return e
+	none, ok := b.X.(ast.Binary)
+	if !ok || none.Op != "==" || none.Y != ast.Expr(ast.Nil{}) {
+		return e
+	}
+	x := print.Expr(none.X)
+	rest := ast.Expr(ast.Bool(true))
+	parts := operands(b.Y, "and")
+	if print.Expr(parts[0]) != x+" ~= nil" || len(parts) == 1 {
+		return e
+	}
+	for _, part := range parts[1:] {
+		differs, ok := part.(ast.Binary)
+		if !ok || differs.Op != "~=" || !isLiteral(differs.Y) || print.Expr(differs.X) != x {
+			return e
+		}
+		rest = and(rest, part)
+	}
+	return rest
+}
+
+// operands is those of a chain of an operator.
+func operands(e ast.Expr, op string) []ast.Expr {
+	if b, ok := e.(ast.Binary); ok && b.Op == op {
+		return append(operands(b.X, op), operands(b.Y, op)...)
+	}
+	return []ast.Expr{e}
 }
 
 func (c *compiler) loopValue(e celast.Expr) ast.Expr {
@@ -197,7 +264,11 @@ func (c *compiler) loopValue(e celast.Expr) ast.Expr {
 	}
 	over := c.value(l.over)
 	if l.macro == "first" {
-		return c.call("first", over, c.guarded(l.variable, l.test, true))
+		test, tables := c.guarded(l.variable, l.test, true)
+		if tables {
+			return c.call("find", over, test)
+		}
+		return c.call("first", over, test)
 	}
 	if l.test != nil {
 		helper := "filter"

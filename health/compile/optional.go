@@ -70,8 +70,18 @@ func (c *compiler) optionalKey(e celast.Expr) ast.Expr {
 	return c.refuse(e, "an optional index that is not a literal text or position")
 }
 
+// isOptional reports whether e is an optional value. The checker calls x[?key] dyn where
+// it does not know whether x is a list or a map.
 func (c *compiler) isOptional(e celast.Expr) bool {
-	return c.types[e.ID()].TypeName() == "optional_type"
+	return isCall(e, operators.OptIndex) || c.types[e.ID()].TypeName() == "optional_type"
+}
+
+// whenValue is a condition that holds where there is a value, or where there is none.
+func (c *compiler) whenValue(o optional, want bool) ast.Expr {
+	if want {
+		return notNil(o.value)
+	}
+	return and(o.defined, ast.Binary{Op: "==", X: o.value, Y: ast.Nil{}})
 }
 
 // optionalResult is the value of orValue(), hasValue() or value().
@@ -82,14 +92,18 @@ func (c *compiler) optionalResult(e celast.Expr) ast.Expr {
 	}
 	if target := call.Target(); call.FunctionName() == "orValue" && (isCall(target, operators.OptSelect) || isCall(target, operators.OptIndex)) {
 		if args := target.AsCall().Args(); !c.isOptional(args[0]) {
-			return c.call("getOr", c.value(args[0]), c.optionalKey(args[1]), c.value(call.Args()[0]))
+			key, helper := c.optionalKey(args[1]), "getOr"
+			if _, isText := key.(ast.String); !isText {
+				helper = "entryOr"
+			}
+			return c.call(helper, c.value(args[0]), key, c.value(call.Args()[0]))
 		}
 	}
 	o := c.optionalOf(call.Target())
 	none := ast.Binary{Op: "==", X: o.value, Y: ast.Nil{}}
 	switch call.FunctionName() {
 	case "hasValue":
-		return c.call("truth", notNil(o.value), and(o.defined, none))
+		return c.call("truth", c.whenValue(o, true), c.whenValue(o, false))
 	case "value":
 		return o.value
 	default:

@@ -22,11 +22,11 @@ func (c *compiler) when(e celast.Expr, want bool) ast.Expr {
 		}
 	case celast.SelectKind:
 		if sel := e.AsSelect(); sel.IsTestOnly() {
-			if operand := c.value(sel.Operand()); want {
+			operand := c.value(sel.Operand())
+			if want {
 				return notNil(c.field(operand, sel.FieldName()))
-			} else {
-				return c.call("lacks", operand, ast.String(sel.FieldName()))
 			}
+			return c.call("lacks", operand, ast.String(sel.FieldName()))
 		}
 	case celast.CallKind:
 		if cond := c.whenCall(e, want); cond != nil {
@@ -68,6 +68,10 @@ func (c *compiler) whenCall(e celast.Expr, want bool) ast.Expr {
 		return c.whenOrdered(op, args[0], args[1], want)
 	case operators.In:
 		return c.whenIn(e, args[0], args[1], want)
+	case "hasValue":
+		if c.isOptional(call.Target()) {
+			return c.whenValue(c.optionalOf(call.Target()), want)
+		}
 	}
 	return nil
 }
@@ -79,7 +83,7 @@ func (c *compiler) currentEntry(e celast.Expr) (ast.Expr, bool) {
 		return nil, false
 	}
 	v := c.scope[len(c.scope)-1]
-	return ast.Name(v.lua), c.asksCurrent(v.cel, e)
+	return ast.Name(v.lua), v.value == nil && c.asksCurrent(v.cel, e)
 }
 
 func (c *compiler) asksCurrent(variable string, e celast.Expr) bool {
@@ -103,15 +107,41 @@ func (c *compiler) whenEqual(a, b celast.Expr, want bool) ast.Expr {
 		x, y = y, x
 	}
 	if !isLiteral(y) {
+		if isSimple(x) && isSimple(y) && (c.isScalar(a) || c.isScalar(b)) {
+			if want {
+				return and(notNil(x), ast.Binary{Op: "==", X: x, Y: y})
+			}
+			return and(and(notNil(x), notNil(y)), ast.Binary{Op: "~=", X: x, Y: y})
+		}
 		return is(c.equality(a, b, x, y), want)
 	}
 	if want {
 		return ast.Binary{Op: "==", X: x, Y: y}
 	}
-	if _, simple := x.(ast.Name); simple {
+	if isSimple(x) {
 		return and(notNil(x), ast.Binary{Op: "~=", X: x, Y: y})
 	}
 	return is(c.call("equal", x, y), false)
+}
+
+// isSimple reports whether e may as well be written twice: it is a variable or a field
+// of one, or the text of that.
+func isSimple(e ast.Expr) bool {
+	call, ok := e.(ast.Call)
+	if !ok {
+		_, isName := e.(ast.Name)
+		return isName
+	}
+	switch call.Func {
+	case ast.Expr(ast.Name("field")):
+		_, isName := call.Args[0].(ast.Name)
+		_, isText := call.Args[1].(ast.String)
+		return isName && isText
+	case ast.Expr(ast.Name("str")):
+		_, isName := call.Args[0].(ast.Name)
+		return isName
+	}
+	return false
 }
 
 // equality is true, false, or nil for an error.
@@ -127,7 +157,7 @@ func (c *compiler) whenOrdered(op string, a, b celast.Expr, want bool) ast.Expr 
 		return cond
 	}
 	if seen, ok := observed(a); ok && op == operators.Less && want {
-		return c.call("older", c.value(seen), c.value(b))
+		return c.older(c.value(seen), c.value(b))
 	}
 	if op == operators.Greater || op == operators.GreaterEquals {
 		op, a, b = health.Mirror(op), b, a
@@ -143,6 +173,45 @@ func (c *compiler) whenOrdered(op string, a, b celast.Expr, want bool) ast.Expr 
 	default:
 		return c.call("less", y, x)
 	}
+}
+
+// maxSeen is how many generations are compared without a helper.
+const maxSeen = 3
+
+// older compares a generation, which may be a text, with that of the object. At
+// the top of a rule it is written out.
+func (c *compiler) older(seen, generation ast.Expr) ast.Expr {
+	path, isName := seen.(ast.Name)
+	_, simple := generation.(ast.Name)
+	name := "seen " + string(path)
+	n, declared := c.byPath[name]
+	if !isName || !simple || len(c.scope) > 0 || !declared && c.seen == maxSeen {
+		return c.call("older", seen, generation)
+	}
+	if !declared {
+		c.seen++
+		n = c.name("", "seen")
+		c.byPath[name] = n
+		c.declared = append(c.declared, ast.Local{Name: n, Value: c.call("tonumber", path)})
+	}
+	return c.isOlder(n, path, generation)
+}
+
+// isOlder is the comparison where the local n is tonumber(seen).
+func (c *compiler) isOlder(n string, seen, generation ast.Expr) ast.Expr {
+	binary := func(x ast.Expr, op string, y ast.Expr) ast.Expr { return ast.Binary{Op: op, X: x, Y: y} }
+	cond := ast.Expr(ast.Name(n))
+	for _, test := range []ast.Expr{
+		binary(c.call("tostring", ast.Name(n)), "==", c.call("tostring", seen)),
+		binary(binary(ast.Name(n), "%", ast.Number(1)), "==", ast.Number(0)),
+		binary(ast.Name(n), ">", ast.Number(-maxWhole-1)),
+		binary(ast.Name(n), "<", ast.Number(maxWhole+1)),
+		binary(c.call("type", generation), "==", ast.String("number")),
+		binary(ast.Name(n), "<", generation),
+	} {
+		cond = and(cond, test)
+	}
+	return cond
 }
 
 // observed is e of int(string(e)), a generation in whatever form it is.
@@ -180,20 +249,19 @@ func (c *compiler) whenIn(e, element, collection celast.Expr, want bool) ast.Exp
 		return is(c.value(e), want)
 	}
 	x := c.value(element)
-	name, simple := x.(ast.Name)
-	if !simple || len(items) > maxSpelled {
+	if !isSimple(x) || len(items) > maxSpelled {
 		return is(c.call("oneOf", x, ast.Table{Items: items}), want)
 	}
 	if want {
 		cond := ast.Expr(ast.Bool(false))
 		for _, y := range items {
-			cond = or(cond, ast.Binary{Op: "==", X: name, Y: y})
+			cond = or(cond, ast.Binary{Op: "==", X: x, Y: y})
 		}
 		return cond
 	}
-	cond := notNil(name)
+	cond := notNil(x)
 	for _, y := range items {
-		cond = and(cond, ast.Binary{Op: "~=", X: name, Y: y})
+		cond = and(cond, ast.Binary{Op: "~=", X: x, Y: y})
 	}
 	return cond
 }

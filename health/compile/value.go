@@ -70,6 +70,9 @@ func (c *compiler) literal(e celast.Expr) ast.Expr {
 
 func (c *compiler) variable(name string) ast.Expr {
 	for i := len(c.scope) - 1; i >= 0; i-- {
+		if c.scope[i].cel == name && c.scope[i].value != nil {
+			return c.scope[i].value
+		}
 		if c.scope[i].cel == name {
 			return ast.Name(c.scope[i].lua)
 		}

@@ -214,7 +214,14 @@ func (l *linter) judge(r *result) {
 	if l.opts.Now != nil {
 		begin = l.opts.Now()
 	}
-	r.returns, r.err = l.script.Inspect(r.Object)
+	// A second of real time is soon over on a busy machine, so a script that runs for
+	// ever is one that does so more than once.
+	const tries = 4
+	for range tries {
+		if r.returns, r.err = l.script.Inspect(r.Object); r.err == nil || !strings.Contains(r.err.Error(), "deadline exceeded") {
+			break
+		}
+	}
 	if l.opts.Now != nil && r.err == nil && l.measured < maxMeasured && l.opts.Now().Sub(begin) > slowLimit {
 		l.measured++
 		l.slow(r)

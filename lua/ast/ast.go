@@ -98,6 +98,33 @@ type If struct {
 // Return ends a block.
 type Return struct{ Value Expr }
 
+// For is Do for each Var of a List, which is a local, from its first entry to its last:
+//
+//	for i = 1, #List do
+//	  local Var = List[i]
+//	  Do
+//	end
+type For struct {
+	Var, List string
+	Do        []Stmt
+}
+
+// Break ends a For. It is the last statement of its block.
+type Break struct{}
+
+// Either is the first of some values that is neither nil nor false, each with a comment
+// above it: Name = Of[1] or Of[2] ..., or return Of[1] or Of[2] ... where Name is empty.
+type Either struct {
+	Name string
+	Of   []Commented
+}
+
+// Commented is a value with a comment of one or several lines.
+type Commented struct {
+	Comment string
+	Value   Expr
+}
+
 // Comment is one line or several, each of which becomes a comment.
 type Comment string
 
@@ -112,6 +139,9 @@ func (Local) stmt()    {}
 func (Assign) stmt()   {}
 func (If) stmt()       {}
 func (Return) stmt()   {}
+func (For) stmt()      {}
+func (Break) stmt()    {}
+func (Either) stmt()   {}
 func (Comment) stmt()  {}
 func (Blank) stmt()    {}
 func (Verbatim) stmt() {}

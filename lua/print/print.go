@@ -36,9 +36,7 @@ func (p *printer) block(stmts []ast.Stmt, depth int) {
 		case ast.Blank:
 			p.b.WriteByte('\n')
 		case ast.Comment:
-			for l := range strings.SplitSeq(string(s), "\n") {
-				p.line(depth, strings.TrimRight("-- "+printable(l), " \t"))
-			}
+			p.comment(string(s), depth)
 		case ast.Verbatim:
 			p.b.WriteString(strings.TrimRight(string(s), "\n") + "\n")
 		case ast.Local:
@@ -56,6 +54,25 @@ func (p *printer) block(stmts []ast.Stmt, depth int) {
 			p.line(depth, long(s.Name+" = ", s.Value, 0, depth))
 		case ast.Return:
 			p.line(depth, long("return ", s.Value, 0, depth))
+		case ast.For:
+			p.line(depth, "for i = 1, #"+s.List+" do")
+			p.line(depth+1, "local "+s.Var+" = "+s.List+"[i]")
+			p.block(s.Do, depth+1)
+			p.line(depth, "end")
+		case ast.Either:
+			if s.Name == "" {
+				p.line(depth, "return")
+			} else {
+				p.line(depth, s.Name+" =")
+			}
+			prefix := ""
+			for _, c := range s.Of {
+				p.comment(c.Comment, depth+1)
+				p.line(depth+1, long(prefix, c.Value, precedence["or"]+1, depth+1))
+				prefix = "or "
+			}
+		case ast.Break:
+			p.line(depth, "break")
 		case ast.If:
 			p.condition(s.Cond, depth)
 			p.block(s.Then, depth+1)
@@ -63,6 +80,12 @@ func (p *printer) block(stmts []ast.Stmt, depth int) {
 		default:
 			panic(fmt.Sprintf("lua: unsupported statement %T", s))
 		}
+	}
+}
+
+func (p *printer) comment(text string, depth int) {
+	for l := range strings.SplitSeq(text, "\n") {
+		p.line(depth, strings.TrimRight("-- "+printable(l), " \t"))
 	}
 }
 
@@ -274,7 +297,7 @@ func key(name string) string {
 
 func number(n float64) (string, int) {
 	text := strconv.FormatFloat(n, 'g', -1, 64)
-	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+	if n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
 		text = strconv.FormatFloat(n, 'f', 0, 64)
 	}
 	if math.Signbit(n) {

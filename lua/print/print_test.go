@@ -91,3 +91,43 @@ func TestComment(t *testing.T) {
 		}
 	}
 }
+
+// Loops and chains of alternatives are what Lua takes them for.
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	call := func(arg string) ast.Expr { return ast.Call{Func: ast.Name("f"), Args: []ast.Expr{ast.String(arg)}} }
+	got := print.Block([]ast.Stmt{
+		ast.Local{Name: "found"},
+		ast.For{Var: "c", List: "obj", Do: []ast.Stmt{
+			ast.If{Cond: ast.Unary{Op: "not", X: ast.Name("c")}, Then: []ast.Stmt{ast.Assign{Name: "found", Value: ast.Name("c")}, ast.Break{}}},
+		}},
+		ast.Either{Name: "found", Of: []ast.Commented{{Comment: "one", Value: call("1")}, {Comment: "two\nlines", Value: call("2")}}},
+		ast.Either{Of: []ast.Commented{{Comment: "last", Value: ast.Binary{Op: "or", X: call("3"), Y: ast.Nil{}}}, {Comment: "else", Value: ast.Table{}}}},
+	})
+	want := `local found
+for i = 1, #obj do
+  local c = obj[i]
+  if not c then
+    found = c
+    break
+  end
+end
+found =
+  -- one
+  f("1")
+  -- two
+  -- lines
+  or f("2")
+return
+  -- last
+  (f("3") or nil)
+  -- else
+  or {}
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := vm.Load(got); err != nil {
+		t.Error(err)
+	}
+}

@@ -26,17 +26,6 @@ local function lacks(value, key)
   return value[key] == nil and value[1] == nil
 end
 
--- a generation, a whole number or its decimal text, that is below another
-local function older(seen, generation)
-  if type(seen) == "string" then
-    local text = seen
-    seen = tonumber(text)
-    if tostring(seen) ~= text then return false end
-  end
-  return type(seen) == "number" and seen % 1 == 0 and seen > -9007199254740992 and seen < 9007199254740992
-    and type(generation) == "number" and seen < generation
-end
-
 -- a <= b
 local function atMost(a, b)
   local kind = type(a)
@@ -45,31 +34,56 @@ local function atMost(a, b)
   return (kind == "number" or kind == "string") and a <= b
 end
 
--- the first condition of a type, and of a status and of one of the reasons where those are given
-local function condition(list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
-      return c
-    end
-  end
+-- an entry that is not of an older generation than the object
+local function current(entry, metadata)
+  return lacks(entry, "observedGeneration") or lacks(metadata, "generation")
+    or atMost(field(metadata, "generation"), field(entry, "observedGeneration"))
 end
 
--- the same, of those that are not of an older generation than the object
-local function currentCondition(metadata, list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  local generation, lacking = nil, metadata ~= nil
-  if type(metadata) == "table" then
-    generation = metadata.generation
-    lacking = generation == nil and metadata[1] == nil
+-- n texts one after another
+local function concat(n, texts)
+  for i = 1, n do
+    if type(texts[i]) ~= "string" then return nil end
   end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
+  return table.concat(texts)
+end
+
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
+local function verdict(status, message)
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
+end
+
+local status = obj.status
+local metadata = obj.metadata
+
+-- noStatus, line 8
+if status == nil or status == "" or type(status) == "table" and next(status) == nil then
+  return verdict("Progressing", "waiting for the controller")
+end
+
+if type(status) ~= "table" then
+  status = {}
+end
+local observedGeneration = status.observedGeneration
+local metadataFields = type(metadata) == "table" and metadata or {}
+local generation = metadataFields.generation
+local conditions = status.conditions
+local found
+if type(conditions) ~= "table" then
+  conditions = {}
+end
+
+-- the first condition of a type and status;
+-- none of an older generation than the object, unless stale ones will do
+local function condition(kind, status, other, stale)
+  for i = 1, #conditions do
+    local c = conditions[i]
+    if type(c) == "table" and c.type == kind and (not status or c.status == status or other and c.status == other) then
       local seen = c.observedGeneration
-      if seen == nil or lacking or seen == generation or seen == true and generation == false
-        or type(seen) == type(generation) and (type(seen) == "number" or type(seen) == "string") and seen > generation
+      if stale or seen == nil or seen == generation
+        or generation == nil and metadata ~= nil and (type(metadata) ~= "table" or metadata[1] == nil)
+        or type(seen) == type(generation) and type(seen) ~= "table" and (seen == true or seen and seen > generation)
       then
         return c
       end
@@ -77,106 +91,50 @@ local function currentCondition(metadata, list, kind, status, reasons)
   end
 end
 
--- an entry that is not of an older generation than the object
-local function current(entry, metadata)
-  return lacks(entry, "observedGeneration") or lacks(metadata, "generation")
-    or atMost(field(metadata, "generation"), field(entry, "observedGeneration"))
-end
-
--- value in a list of literals
-local function oneOf(value, list)
-  if value == nil then return nil end
-  for _, element in ipairs(list) do
-    if element == value then return true end
-  end
-  return false
-end
-
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
-  end
-  return table.concat({ ... })
-end
-
--- does the test hold for one element, or key of a map?
-local function any(collection, test)
-  if type(collection) ~= "table" then return false end
-  for i = 1, #collection do
-    if test(collection[i]) then return true end
-  end
-  if collection[1] == nil then
-    for key in pairs(collection) do
-      if test(key) then return true end
-    end
-  end
-  return false
-end
-
--- what Argo CD is told: a message that is no text is printed, or empty
-local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
-end
-
-local status = obj.status
-local observedGeneration = field(status, "observedGeneration")
-local metadata = obj.metadata
-local generation = field(metadata, "generation")
-local conditions = field(status, "conditions")
-local found
-
--- noStatus, line 8
-if status == nil or status == "" or type(status) == "table" and next(status) == nil then
-  return { status = "Progressing", message = "waiting for the controller" }
-end
-
 -- observedGeneration, line 6
-if older(observedGeneration, generation) then
-  return {
-    status = "Progressing",
-    message = "waiting for the controller to observe the latest generation",
-  }
+local seen = tonumber(observedGeneration)
+if seen
+  and tostring(seen) == tostring(observedGeneration)
+  and seen % 1 == 0
+  and seen > -9007199254740992
+  and seen < 9007199254740992
+  and type(generation) == "number"
+  and seen < generation
+then
+  return verdict("Progressing", "waiting for the controller to observe the latest generation")
 end
 
 -- rule 1, line 10
-found = currentCondition(metadata, conditions, "Issuing", "True")
-if found ~= nil then
+found = condition("Issuing", "True")
+if found then
   return verdict("Progressing", found.message)
 end
 
 -- rule 2, line 11
-if any(conditions, function(c)
-  return type(c) == "table"
+local match
+for i = 1, #conditions do
+  local c = conditions[i]
+  if type(c) == "table"
     and c.type == "Ready"
     and c.status == "False"
-    and (lacks(c, "reason") or oneOf(c.reason, { "Pending", "Waiting" }) == false)
+    and c.reason ~= "Pending"
+    and c.reason ~= "Waiting"
     and current(c, metadata)
-end)
-  and any(conditions, function(c)
-    return type(c) == "table"
-      and c.type == "Synced"
-      and oneOf(c.status, { "False", "Unknown" })
-      and current(c, metadata)
-  end)
-then
-  return verdict(
-    "Degraded",
-    concat("not ready: ", (field(condition(conditions, "Ready"), "reason")))
-  )
+  then
+    match = c
+    break
+  end
+end
+if match and condition("Synced", "False", "Unknown") then
+  found = condition("Ready", nil, nil, true)
+  return verdict("Degraded", concat(2, { "not ready: ", found and found.reason }))
 end
 
 -- rule 3, line 14
-found = currentCondition(metadata, conditions, "Ready", "True")
-if found ~= nil then
+found = condition("Ready", "True")
+if found then
   return verdict("Healthy", found.message)
 end
 
 -- otherwise, line 1
-return { status = "Progressing", message = "no rule of the health check matches" }
+return verdict("Progressing", "no rule of the health check matches")

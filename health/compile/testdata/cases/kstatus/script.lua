@@ -10,11 +10,6 @@
 --     - {status: Degraded, phase: [Failed, Error]}
 --     - kstatus: {}
 
--- the value under a key, nil where there is none
-local function field(value, key)
-  if type(value) == "table" then return value[key] end
-end
-
 -- a whole number that Lua holds exactly
 local function whole(n)
   if type(n) == "number" and n % 1 == 0 and n > -9007199254740992 and n < 9007199254740992 then return n end
@@ -25,22 +20,10 @@ local function equal(a, b)
   if a ~= nil and b ~= nil then return a == b end
 end
 
--- the first condition of a type, and of a status and of one of the reasons where those are given
-local function condition(list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
-      return c
-    end
-  end
-end
-
 -- string(value)
 local function str(value)
   local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+  if kind == "string" or kind == "boolean" or kind == "number" and value > -9007199254740992 and value < 9007199254740992 then
     return tostring(value)
   end
 end
@@ -56,64 +39,78 @@ local function int(value)
   end
 end
 
--- what Argo CD is told: a message that is no text is printed, or empty
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
 end
 
 local status = obj.status
-local state = field(status, "state")
 local metadata = obj.metadata
-local deletionTimestamp = field(metadata, "deletionTimestamp")
-local observedGeneration = field(status, "observedGeneration")
-local generation = field(metadata, "generation")
-local conditions = field(status, "conditions")
+if type(status) ~= "table" then
+  status = {}
+end
+local state = status.state
+if type(metadata) ~= "table" then
+  metadata = {}
+end
+local deletionTimestamp = metadata.deletionTimestamp
+local observedGeneration = status.observedGeneration
+local generation = metadata.generation
+local conditions = status.conditions
 local found
+if type(conditions) ~= "table" then
+  conditions = {}
+end
+
+-- the first condition of a type and status
+local function condition(kind, status)
+  for i = 1, #conditions do
+    local c = conditions[i]
+    if type(c) == "table" and c.type == kind and (not status or c.status == status) then
+      return c
+    end
+  end
+end
 
 -- rule 1, line 8
 if state == "Failed" or state == "Error" then
-  return { status = "Degraded", message = "" }
+  return verdict("Degraded", "")
 end
 
 -- rule 2.1, line 9
 if deletionTimestamp ~= nil then
-  return { status = "Progressing", message = "being deleted" }
+  return verdict("Progressing", "being deleted")
 end
 
 -- rule 2.2, line 9
 if equal(int(str(observedGeneration)), generation) == false then
-  return {
-    status = "Progressing",
-    message = "waiting for the controller to observe the latest generation",
-  }
+  return verdict("Progressing", "waiting for the controller to observe the latest generation")
 end
 
 -- rule 2.3, line 9
-if condition(conditions, "Reconciling", "True") ~= nil then
-  return verdict("Progressing", field(condition(conditions, "Reconciling"), "message"))
+if condition("Reconciling", "True") then
+  found = condition("Reconciling")
+  return verdict("Progressing", found and found.message)
 end
 
 -- rule 2.4, line 9
-if condition(conditions, "Stalled", "True") ~= nil then
-  return verdict("Degraded", field(condition(conditions, "Stalled"), "message"))
+if condition("Stalled", "True") then
+  found = condition("Stalled")
+  return verdict("Degraded", found and found.message)
 end
 
 -- rule 2.5, line 9
-if condition(conditions, "Ready", "True") ~= nil then
-  return verdict("Healthy", field(condition(conditions, "Ready"), "message"))
+if condition("Ready", "True") then
+  found = condition("Ready")
+  return verdict("Healthy", found and found.message)
 end
 
 -- rule 2.6, line 9
-found = condition(conditions, "Ready")
-if found ~= nil then
+found = condition("Ready")
+if found then
   return verdict("Progressing", found.message)
 end
 
 -- otherwise, line 1
-return { status = "Progressing", message = "no rule of the health check matches" }
+return verdict("Progressing", "no rule of the health check matches")

@@ -14,21 +14,13 @@
 --     - {status: Healthy, when: "kind in ['Widget'] && status.?phase.orValue('Ready') == 'Ready' && metadata.labels['a.b/c-d'] != 'no'", message: status.replicas}
 --   otherwise: {status: Progressing, message: "\"quoted\", a \\ and\na line"}
 
--- the value under a key, nil where there is none
-local function field(value, key)
-  if type(value) == "table" then return value[key] end
-end
-
--- value.?key: is there a value that can be asked?
-local function open(value, key)
-  return value ~= nil and (type(value) ~= "table" or type(key) == "number" or value[1] == nil)
-end
-
 -- value.?key.orValue(default)
 local function getOr(value, key, default)
-  local found = field(value, key)
-  if found ~= nil then return found end
-  if open(value, key) then return default end
+  if type(value) == "table" then
+    if value[key] ~= nil then return value[key] end
+    if value[1] ~= nil then return nil end
+  end
+  if value ~= nil then return default end
 end
 
 -- a whole number that Lua holds exactly
@@ -44,76 +36,67 @@ local function less(a, b)
   return (kind == "number" or kind == "string") and a < b
 end
 
--- a <= b
-local function atMost(a, b)
-  local kind = type(a)
-  if kind ~= type(b) then return false end
-  if kind == "boolean" then return b or not a end
-  return (kind == "number" or kind == "string") and a <= b
-end
-
 local function subtract(a, b)
   if whole(a) and whole(b) then return whole(a - b) end
-end
-
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
-  end
-  return table.concat({ ... })
 end
 
 -- string(value)
 local function str(value)
   local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+  if kind == "string" or kind == "boolean" or kind == "number" and value > -9007199254740992 and value < 9007199254740992 then
     return tostring(value)
   end
 end
 
--- what Argo CD is told: a message that is no text is printed, or empty
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
 end
 
 local spec = obj.spec
-local paused = field(spec, "paused")
 local data = obj.data
-local data_paused = field(data, "paused")
 local status = obj.status
-local status_end = field(status, "end")
-local ok = field(status, "ok")
-local fine = field(status, "fine")
-local ready = field(status, "ready")
-local replicas = field(status, "replicas")
 local kind = obj.kind
 local metadata = obj.metadata
-local labels = field(metadata, "labels")
-local a_b_c_d = field(labels, "a.b/c-d")
+if type(spec) ~= "table" then
+  spec = {}
+end
+local paused = spec.paused
+if type(data) ~= "table" then
+  data = {}
+end
+local data_paused = data.paused
+local statusFields = type(status) == "table" and status or {}
+local status_end = statusFields["end"]
+local ok = statusFields.ok
+local fine = statusFields.fine
+local ready = statusFields.ready
+local replicas = statusFields.replicas
+if type(metadata) ~= "table" then
+  metadata = {}
+end
+local labels = metadata.labels
+if type(labels) ~= "table" then
+  labels = {}
+end
+local a_b_c_d = labels["a.b/c-d"]
 
 -- rule 1, line 9
 if paused == true or data_paused == "yes" then
-  return { status = "Suspended", message = "paused" }
+  return verdict("Suspended", "paused")
 end
 
 -- rule 2, line 10
 if ok == false and fine == false and status_end ~= nil then
-  return verdict("Degraded", concat(str(status_end), " is the end"))
+  return verdict("Degraded", str(status_end) and str(status_end) .. " is the end")
 end
 
 -- rule 3, line 11
-if less(3, replicas) and less(ready, subtract(replicas, 1))
-  or atMost(replicas, 3) and ready == 0
+if type(replicas) == "number" and 3 < replicas and less(ready, subtract(replicas, 1))
+  or type(replicas) == "number" and replicas <= 3 and ready == 0
 then
-  return verdict("Degraded", concat(str(ready), " of ", (str(replicas))))
+  return verdict("Degraded", str(ready) and str(replicas) and str(ready) .. " of " .. str(replicas))
 end
 
 -- rule 4, line 12
@@ -126,4 +109,4 @@ then
 end
 
 -- otherwise, line 13
-return { status = "Progressing", message = "\"quoted\", a \\ and\na line" }
+return verdict("Progressing", "\"quoted\", a \\ and\na line")

@@ -44,30 +44,18 @@ local function atMost(a, b)
   return (kind == "number" or kind == "string") and a <= b
 end
 
--- the first condition of a type, and of a status and of one of the reasons where those are given
-local function condition(list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
-      return c
-    end
+-- n texts one after another
+local function concat(n, texts)
+  for i = 1, n do
+    if type(texts[i]) ~= "string" then return nil end
   end
-end
-
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
-  end
-  return table.concat({ ... })
+  return table.concat(texts)
 end
 
 -- string(value)
 local function str(value)
   local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+  if kind == "string" or kind == "boolean" or kind == "number" and value > -9007199254740992 and value < 9007199254740992 then
     return tostring(value)
   end
 end
@@ -110,6 +98,23 @@ local function every(collection, test)
     for key in pairs(collection) do
       if not test(key) then return false end
     end
+  end
+  return true
+end
+
+-- the first entry for which the test holds, which is one that holds for tables only
+local function find(list, test)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    if test(list[i]) then return list[i] end
+  end
+end
+
+-- does such a test hold for each entry? For the keys of a map it does not
+local function all(list, test)
+  if type(list) ~= "table" or list[1] == nil and next(list) ~= nil then return false end
+  for i = 1, #list do
+    if not test(list[i]) then return false end
   end
   return true
 end
@@ -157,51 +162,58 @@ local function map(collection, change)
   return changed
 end
 
--- the texts of a list with a separator between them
+-- the texts of a list with a separator between them; table.concat takes some thousands at once
 local function join(list, separator)
   if type(list) ~= "table" or type(separator) ~= "string" then return nil end
   if list[1] == nil and next(list) ~= nil then return nil end
   for _, text in ipairs(list) do
     if type(text) ~= "string" then return nil end
   end
+  while #list > 1000 do
+    local parts = {}
+    for from = 1, #list, 1000 do
+      local to = from + 999
+      if to > #list then to = #list end
+      parts[#parts + 1] = table.concat(list, separator, from, to)
+    end
+    list = parts
+  end
   return table.concat(list, separator)
 end
 
--- what Argo CD is told: a message that is no text is printed, or empty
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
 end
 
 local status = obj.status
 local parents = field(status, "parents")
+
+-- the first condition of a type and status
+local function condition(list, kind, status)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    local c = list[i]
+    if type(c) == "table" and c.type == kind and c.status == status then
+      return c
+    end
+  end
+end
 
 -- rule 1, line 7
 local function test1(c)
   return type(c) == "table" and c.status == "False"
 end
 local function test2(c)
-  return equal(field(c, "status"), "False") == false
+  return type(c) == "table" and c.status ~= nil and c.status ~= "False"
 end
-if any(parents, function(p) return condition(field(p, "conditions"), "Accepted", "False") ~= nil end) then
+if any(parents, function(p) return condition(field(p, "conditions"), "Accepted", "False") end) then
   return verdict(
     "Degraded",
     concat(
-      "refused by ",
-      (join(
-        map(
-          filter(parents, function(p)
-            return truth(any(field(p, "conditions"), test1), every(field(p, "conditions"), test2))
-          end),
-          function(p) return field(p, "name") end
-        ),
-        ", "
-      ))
+      2,
+      { "refused by ", join(map(filter(parents, function(p) return truth(find(field(p, "conditions"), test1), all(field(p, "conditions"), test2)) end), function(p) return field(p, "name") end), ", ") }
     )
   )
 end
@@ -216,23 +228,11 @@ then
   return verdict(
     "Healthy",
     concat(
-      str(size(parents)),
-      " parents, ",
-      (join(
-        map(
-          filter(parents, function(p)
-            return truth(
-              less(1, size(field(p, "conditions"))),
-              atMost(size(field(p, "conditions")), 1)
-            )
-          end),
-          function(p) return field(p, "name") end
-        ),
-        ""
-      ))
+      3,
+      { str(size(parents)), " parents, ", join(map(filter(parents, function(p) return truth(less(1, size(field(p, "conditions"))), atMost(size(field(p, "conditions")), 1)) end), function(p) return field(p, "name") end), "") }
     )
   )
 end
 
 -- otherwise, line 1
-return { status = "Progressing", message = "no rule of the health check matches" }
+return verdict("Progressing", "no rule of the health check matches")

@@ -29,19 +29,18 @@ local function less(a, b)
   return (kind == "number" or kind == "string") and a < b
 end
 
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
+-- n texts one after another
+local function concat(n, texts)
+  for i = 1, n do
+    if type(texts[i]) ~= "string" then return nil end
   end
-  return table.concat({ ... })
+  return table.concat(texts)
 end
 
 -- string(value)
 local function str(value)
   local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+  if kind == "string" or kind == "boolean" or kind == "number" and value > -9007199254740992 and value < 9007199254740992 then
     return tostring(value)
   end
 end
@@ -60,12 +59,21 @@ local function sizeOrLength(value)
   return size(value)
 end
 
--- the texts of a list with a separator between them
+-- the texts of a list with a separator between them; table.concat takes some thousands at once
 local function join(list, separator)
   if type(list) ~= "table" or type(separator) ~= "string" then return nil end
   if list[1] == nil and next(list) ~= nil then return nil end
   for _, text in ipairs(list) do
     if type(text) ~= "string" then return nil end
+  end
+  while #list > 1000 do
+    local parts = {}
+    for from = 1, #list, 1000 do
+      local to = from + 999
+      if to > #list then to = #list end
+      parts[#parts + 1] = table.concat(list, separator, from, to)
+    end
+    list = parts
   end
   return table.concat(list, separator)
 end
@@ -109,15 +117,10 @@ local function split(text, separator)
   return parts
 end
 
--- what Argo CD is told: a message that is no text is printed, or empty
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
 end
 
 local status = obj.status
@@ -138,14 +141,14 @@ end
 if equal(field(split(ready, "/"), 1), field(split(ready, "/"), 2)) then
   return verdict(
     "Healthy",
-    concat(str(str(ready)), " of ", str(sizeOrLength(name)), " ", "%", " done")
+    concat(6, { str(str(ready)), " of ", str(sizeOrLength(name)), " ", "%", " done" })
   )
 end
 
 -- rule 3, line 10
 if endsWith(phase, "ed") and less(0, os.time()) then
-  return { status = "Suspended", message = "" }
+  return verdict("Suspended", "")
 end
 
 -- otherwise, line 1
-return { status = "Progressing", message = "no rule of the health check matches" }
+return verdict("Progressing", "no rule of the health check matches")

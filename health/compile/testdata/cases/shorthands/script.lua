@@ -22,14 +22,18 @@ local function lacks(value, key)
   return value[key] == nil and value[1] == nil
 end
 
+-- value.?key.orValue(default)
+local function getOr(value, key, default)
+  if type(value) == "table" then
+    if value[key] ~= nil then return value[key] end
+    if value[1] ~= nil then return nil end
+  end
+  if value ~= nil then return default end
+end
+
 -- true, false, or nil for neither
 local function truth(yes, no)
   if yes then return true elseif no then return false end
-end
-
--- a == b for anything but two collections
-local function equal(a, b)
-  if a ~= nil and b ~= nil then return a == b end
 end
 
 -- a == b, collections by what they hold
@@ -53,49 +57,18 @@ local function same(a, b)
   return true
 end
 
--- a generation, a whole number or its decimal text, that is below another
-local function older(seen, generation)
-  if type(seen) == "string" then
-    local text = seen
-    seen = tonumber(text)
-    if tostring(seen) ~= text then return false end
+-- n texts one after another
+local function concat(n, texts)
+  for i = 1, n do
+    if type(texts[i]) ~= "string" then return nil end
   end
-  return type(seen) == "number" and seen % 1 == 0 and seen > -9007199254740992 and seen < 9007199254740992
-    and type(generation) == "number" and seen < generation
-end
-
--- a < b
-local function less(a, b)
-  local kind = type(a)
-  if kind ~= type(b) then return false end
-  if kind == "boolean" then return b and not a end
-  return (kind == "number" or kind == "string") and a < b
-end
-
--- the first condition of a type, and of a status and of one of the reasons where those are given
-local function condition(list, kind, status, reasons)
-  if type(list) ~= "table" then return nil end
-  for i = 1, #list do
-    local c = list[i]
-    if type(c) == "table" and c.type == kind and (status == nil or c.status == status) and (reasons == nil or reasons[c.reason]) then
-      return c
-    end
-  end
-end
-
--- the texts one after another
-local function concat(...)
-  for i = 1, select("#", ...) do
-    if type((select(i, ...))) ~= "string" then return nil end
-  end
-  return table.concat({ ... })
+  return table.concat(texts)
 end
 
 -- string(value)
 local function str(value)
   local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" or kind == "number" and (value % 1 ~= 0 or value > -9007199254740992 and value < 9007199254740992) then
+  if kind == "string" or kind == "boolean" or kind == "number" and value > -9007199254740992 and value < 9007199254740992 then
     return tostring(value)
   end
 end
@@ -134,6 +107,23 @@ local function every(collection, test)
   return true
 end
 
+-- the first entry for which the test holds, which is one that holds for tables only
+local function find(list, test)
+  if type(list) ~= "table" then return nil end
+  for i = 1, #list do
+    if test(list[i]) then return list[i] end
+  end
+end
+
+-- does such a test hold for each entry? For the keys of a map it does not
+local function all(list, test)
+  if type(list) ~= "table" or list[1] == nil and next(list) ~= nil then return false end
+  for i = 1, #list do
+    if not test(list[i]) then return false end
+  end
+  return true
+end
+
 -- the elements, or the keys of a map in their order
 local function items(collection)
   if type(collection) ~= "table" or collection[1] ~= nil then return collection end
@@ -141,15 +131,6 @@ local function items(collection)
   for key in pairs(collection) do keys[#keys + 1] = key end
   table.sort(keys)
   return keys
-end
-
--- the first element for which the test holds
-local function first(collection, test)
-  if type(collection) ~= "table" then return nil end
-  local list = items(collection)
-  for i = 1, #list do
-    if test(list[i]) then return list[i] end
-  end
 end
 
 local function filter(collection, test)
@@ -174,230 +155,204 @@ local function map(collection, change)
   return changed
 end
 
--- the texts of a list with a separator between them
+-- the texts of a list with a separator between them; table.concat takes some thousands at once
 local function join(list, separator)
   if type(list) ~= "table" or type(separator) ~= "string" then return nil end
   if list[1] == nil and next(list) ~= nil then return nil end
   for _, text in ipairs(list) do
     if type(text) ~= "string" then return nil end
   end
+  while #list > 1000 do
+    local parts = {}
+    for from = 1, #list, 1000 do
+      local to = from + 999
+      if to > #list then to = #list end
+      parts[#parts + 1] = table.concat(list, separator, from, to)
+    end
+    list = parts
+  end
   return table.concat(list, separator)
 end
 
--- what Argo CD is told: a message that is no text is printed, or empty
+-- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
-  local kind = type(message)
-  if kind == "number" or kind == "boolean" then
-    message = tostring(message)
-  elseif kind ~= "string" then
-    message = ""
-  end
-  return { status = status, message = message }
+  if message == nil or type(message) == "table" then message = "" end
+  return { status = status, message = tostring(message) }
 end
 
 local status = obj.status
+local spec = obj.spec
+local metadata = obj.metadata
 local state = field(status, "state")
 local conditions = field(status, "conditions")
 local found
-local spec = obj.spec
 local suspend = field(spec, "suspend")
 local active = field(status, "active")
 local observedGeneration = field(status, "observedGeneration")
-local metadata = obj.metadata
 local generation = field(metadata, "generation")
 local changes = field(status, "changes")
 local spec_changes = field(spec, "changes")
+if type(conditions) ~= "table" then
+  conditions = {}
+end
+
+-- the first condition of a type and status
+local function condition(kind, status)
+  for i = 1, #conditions do
+    local c = conditions[i]
+    if type(c) == "table" and c.type == kind and (not status or c.status == status) then
+      return c
+    end
+  end
+end
 
 -- rule 1, line 8
 if state == "Failed" or state == "Error" then
-  return { status = "Degraded", message = "" }
+  return verdict("Degraded", "")
 end
 
 -- rule 2.1, line 9
-if condition(conditions, "Failed", "True") ~= nil then
-  return verdict("Degraded", field(condition(conditions, "Failed"), "message"))
+if condition("Failed", "True") then
+  found = condition("Failed")
+  return verdict("Degraded", found and found.message)
 end
 
 -- rule 2.2, line 9
-if condition(conditions, "Complete", "True") ~= nil then
-  return verdict("Healthy", field(condition(conditions, "Complete"), "message"))
+if condition("Complete", "True") then
+  found = condition("Complete")
+  return verdict("Healthy", found and found.message)
 end
 
 -- rule 2.3, line 9
-if condition(conditions, "Suspended", "True") ~= nil or suspend == true then
-  return { status = "Suspended", message = "the job is suspended" }
+if condition("Suspended", "True") or suspend == true then
+  return verdict("Suspended", "the job is suspended")
 end
 
 -- rule 2.4, line 9
-if less(0, active) then
-  return verdict("Progressing", concat(str(active), " active pods"))
+if type(active) == "number" and 0 < active then
+  return verdict("Progressing", str(active) and str(active) .. " active pods")
 end
 
 -- rule 3.1, line 10
-if older(observedGeneration, generation) then
-  return {
-    status = "Progressing",
-    message = "waiting for the controller to observe the latest generation",
-  }
+local seen = tonumber(observedGeneration)
+if seen
+  and tostring(seen) == tostring(observedGeneration)
+  and seen % 1 == 0
+  and seen > -9007199254740992
+  and seen < 9007199254740992
+  and type(generation) == "number"
+  and seen < generation
+then
+  return verdict("Progressing", "waiting for the controller to observe the latest generation")
 end
 
 -- rule 3.2, line 10
-if any(changes, function(c)
+if find(changes, function(c)
   return type(c) == "table"
     and c.state == "FAILED"
-    and any(spec_changes, function(s) return same(field(s, "key"), c.key) end)
+    and find(spec_changes, function(s) return type(s) == "table" and same(s.key, c.key) end)
 end) then
   return verdict(
     "Degraded",
     concat(
-      "failed: ",
-      (join(
-        map(
-          filter(changes, function(c)
-            return truth(
-              field(c, "state") == "FAILED"
-                and any(spec_changes, function(s) return same(field(s, "key"), field(c, "key")) end),
-              equal(field(c, "state"), "FAILED") == false
-                or every(spec_changes, function(s) return same(field(s, "key"), field(c, "key")) == false end)
-            )
-          end),
-          function(c) return field(c, "key") end
-        ),
-        ", "
-      ))
+      2,
+      { "failed: ", join(map(filter(changes, function(c) return truth(field(c, "state") == "FAILED" and find(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) end), field(c, "state") ~= nil and field(c, "state") ~= "FAILED" or all(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) == false end)) end), function(c) return field(c, "key") end), ", ") }
     )
   )
 end
 
 -- rule 3.3, line 10
-local function test1(i)
-  return type(i) == "table" and i.holds == false
+local function test1(each_i)
+  return type(each_i) == "table" and each_i.holds == false
 end
-found = first(changes, function(c)
+found = find(changes, function(c)
   return type(c) == "table"
     and c.state == "SUCCEEDED"
-    and any(c.invariants, test1)
-    and any(spec_changes, function(s) return same(field(s, "key"), c.key) end)
+    and find(c.invariants, test1)
+    and find(spec_changes, function(s) return type(s) == "table" and same(s.key, c.key) end)
 end)
-if found ~= nil then
-  return verdict("Degraded", concat("an invariant is broken: ", (found.key)))
-end
-
--- rule 3.4, line 10
-if condition(conditions, "LeaseExpired", "True") ~= nil then
+if found then
   return verdict(
     "Degraded",
-    concat(
-      "investigate, do not re-run: ",
-      (field(condition(conditions, "LeaseExpired"), "message"))
-    )
+    type(found.key) == "string" and "an invariant is broken: " .. found.key or nil
   )
 end
 
+-- rule 3.4, line 10
+if condition("LeaseExpired", "True") then
+  found = condition("LeaseExpired")
+  return verdict("Degraded", concat(2, { "investigate, do not re-run: ", found and found.message }))
+end
+
 -- rule 3.5, line 10
-if condition(conditions, "Stalled", "True") ~= nil then
-  return verdict("Degraded", field(condition(conditions, "Stalled"), "message"))
+if condition("Stalled", "True") then
+  found = condition("Stalled")
+  return verdict("Degraded", found and found.message)
 end
 
 -- rule 3.6, line 10
-local function test2(i)
-  return type(i) == "table" and i.holds == true
+local function test2(each_i)
+  return type(each_i) == "table" and each_i.holds == true
 end
 if empty(spec_changes) == false
   and every(spec_changes, function(s)
-    return any(changes, function(c)
+    return find(changes, function(c)
       return type(c) == "table"
         and same(c.key, field(s, "key"))
         and c.state == "SUCCEEDED"
         and (lacks(s, "sourceRevision") or same(field(s, "sourceRevision"), c.sourceRevision))
-        and (lacks(c, "invariants") or every(c.invariants, test2))
+        and (c.invariants == nil or all(c.invariants, test2))
     end)
   end)
 then
   return verdict(
     "Healthy",
     concat(
-      "recorded as done: ",
-      (join(map(spec_changes, function(s) return field(s, "key") end), ", "))
+      2,
+      { "recorded as done: ", join(map(spec_changes, function(s) return field(s, "key") end), ", ") }
     )
   )
 end
 
 -- rule 3.7, line 10
 if any(spec_changes, function(s)
-  return any(changes, function(c)
+  return find(changes, function(c)
     return type(c) == "table"
       and same(c.key, field(s, "key"))
       and c.state == "SUCCEEDED"
-      and same(field(s, "sourceRevision"), c.sourceRevision) == false
+      and field(s, "sourceRevision") ~= nil
+      and (c.sourceRevision == nil or same(field(s, "sourceRevision"), c.sourceRevision) == false)
   end)
 end) then
   return verdict(
     "Progressing",
     concat(
-      "recorded by another revision: ",
-      (join(
-        map(
-          filter(changes, function(c)
-            return truth(
-              any(spec_changes, function(s)
-                return same(field(s, "key"), field(c, "key"))
-                  and field(s, "sourceRevision") ~= nil
-                  and same(field(s, "sourceRevision"), field(c, "sourceRevision")) == false
-              end),
-              every(spec_changes, function(s)
-                return same(field(s, "key"), field(c, "key")) == false
-                  or lacks(s, "sourceRevision")
-                  or same(field(s, "sourceRevision"), field(c, "sourceRevision"))
-              end)
-            )
-          end),
-          function(c) return concat(field(c, "key"), " by ", (field(c, "sourceRevision"))) end
-        ),
-        ", "
-      ))
+      2,
+      { "recorded by another revision: ", join(map(filter(changes, function(c) return truth(find(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) and s.sourceRevision ~= nil and (lacks(c, "sourceRevision") or same(s.sourceRevision, field(c, "sourceRevision")) == false) end), every(spec_changes, function(s) return same(field(s, "key"), field(c, "key")) == false or lacks(s, "sourceRevision") or field(c, "sourceRevision") ~= nil and same(field(s, "sourceRevision"), field(c, "sourceRevision")) end)) end), function(c) return concat(3, { field(c, "key"), " by ", getOr(c, "sourceRevision", "one that is not known") }) end), ", ") }
     )
   )
 end
 
 -- rule 3.8, line 10
 if any(spec_changes, function(s)
-  return every(changes, function(c)
-    return same(field(c, "key"), field(s, "key")) == false
-      or equal(field(c, "state"), "SUCCEEDED") == false
+  return all(changes, function(c)
+    return type(c) == "table"
+      and (same(c.key, field(s, "key")) == false or c.state ~= nil and c.state ~= "SUCCEEDED")
   end)
 end) then
   return verdict(
     "Progressing",
     concat(
-      "waiting for ",
-      (join(
-        map(
-          filter(spec_changes, function(s)
-            return truth(
-              every(changes, function(c)
-                return same(field(c, "key"), field(s, "key")) == false
-                  or equal(field(c, "state"), "SUCCEEDED") == false
-              end),
-              any(changes, function(c)
-                return type(c) == "table"
-                  and same(c.key, field(s, "key"))
-                  and c.state == "SUCCEEDED"
-              end)
-            )
-          end),
-          function(s) return field(s, "key") end
-        ),
-        ", "
-      ))
+      2,
+      { "waiting for ", join(map(filter(spec_changes, function(s) return truth(all(changes, function(c) return type(c) == "table" and (same(c.key, field(s, "key")) == false or c.state ~= nil and c.state ~= "SUCCEEDED") end), find(changes, function(c) return type(c) == "table" and same(c.key, field(s, "key")) and c.state == "SUCCEEDED" end)) end), function(s) return field(s, "key") end), ", ") }
     )
   )
 end
 
 -- rule 3.9, line 10
 if empty(spec_changes) == false then
-  return { status = "Progressing", message = "an invariant is not checked yet" }
+  return verdict("Progressing", "an invariant is not checked yet")
 end
 
 -- otherwise, line 1
-return { status = "Progressing", message = "no rule of the health check matches" }
+return verdict("Progressing", "no rule of the health check matches")
