@@ -32,20 +32,28 @@ func (p *parser) diagnose(spec fields.Field) {
 		} else if rule.Col == 0 {
 			continue // otherwise, as it is where the spec has none
 		}
-		for _, earlier := range p.check.Rules[:i] {
-			if earlier.When == nil {
-				continue
-			}
-			a, b := logic{earlier.When}, logic{rule.When}
-			if a.always() || rule.When != nil && implies(b.root(), a.root()) {
-				fault("is never reached: " + earlier.Label + " holds wherever it does")
-				break
-			}
+		if earlier := p.check.before(i); earlier != nil {
+			fault("is never reached: " + earlier.Label + " holds wherever it does")
 		}
 	}
 	if !healthy {
 		spec.Faultf("no rule gives Healthy: a wave with such an object would wait for ever")
 	}
+}
+
+// before is a rule in front of the i-th that holds wherever that does, or nil.
+func (c *Check) before(i int) *Rule {
+	for j := range c.Rules[:i] {
+		earlier := &c.Rules[j]
+		if earlier.When == nil {
+			continue
+		}
+		a, b := logic{earlier.When}, logic{c.Rules[i].When}
+		if a.always() || c.Rules[i].When != nil && implies(b.root(), a.root()) {
+			return earlier
+		}
+	}
+	return nil
 }
 
 // logic is an expression seen as a formula.
@@ -199,7 +207,12 @@ func implies(a, b formula) bool {
 			return true
 		}
 	}
-	x, ok := a.domain()
-	y, ok2 := b.domain()
-	return ok && ok2 && x.subject == y.subject && x.within(y)
+	if x, ok := a.domain(); ok {
+		if y, ok := b.domain(); ok && x.subject == y.subject {
+			return x.within(y)
+		}
+	}
+	x, ok := a.bound()
+	y, ok2 := b.bound()
+	return ok && ok2 && x.subject == y.subject && x.lower == y.lower && x.tighter(y)
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Expand prints a check with every shorthand written out as the rules that it
-// stands for, each with a comment that says where it is from. What it prints is a
+// stands for, each with a comment that says where it is from, but for rules of a
+// shorthand that nothing reaches behind the rules in front of it. What it prints is a
 // check that means the same.
 func (c *Check) Expand() (string, error) {
 	spec := mapping()
@@ -33,7 +34,10 @@ func (c *Check) Expand() (string, error) {
 	}
 	rules := &yamlv3.Node{Kind: yamlv3.SequenceNode}
 	var otherwise *yamlv3.Node
-	for _, r := range c.Rules {
+	for i, r := range c.Rules {
+		if r.When != nil && c.before(i) != nil {
+			continue
+		}
 		n := mapping("status", scalar(string(r.Status)))
 		if r.When == nil {
 			if r.Message != nil {

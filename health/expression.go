@@ -29,6 +29,15 @@ func (e *Expr) Fault(offset int, text string) *diag.Error {
 	return e.fault(line, col, text)
 }
 
+// inner is the text for use inside of another expression: a comment at its end must
+// not hide what follows.
+func (e *Expr) inner() string {
+	if strings.Contains(e.Text, "//") {
+		return e.Text + "\n"
+	}
+	return e.Text
+}
+
 // compiler type-checks the expressions of one check.
 type compiler struct {
 	env       *cel.Env

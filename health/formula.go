@@ -133,3 +133,11 @@ func (f formula) bound() (b bound, ok bool) {
 	}
 	return b, false
 }
+
+// tighter reports whether whatever is within b is within c, of the same side.
+func (b bound) tighter(c bound) bool {
+	if b.n == c.n {
+		return b.strict || !c.strict
+	}
+	return (b.n > c.n) == b.lower
+}

@@ -269,13 +269,13 @@ func (p *parser) plain(label string, f fields.Field) (Rule, bool) {
 // generationGate is the rule that an object whose latest generation the
 // controller has not seen is Progressing.
 func (p *parser) generationGate(f fields.Field) {
-	text, ok := f.Text()
-	if !ok || p.written(f, nil) == nil {
+	observed := p.written(f, nil)
+	if observed == nil {
 		return
 	}
 	rule := Rule{Label: "observedGeneration", Status: Progressing}
 	rule.Line, rule.Col = f.Position()
-	rule.When = p.implied(f, fmt.Sprintf("int(string(%s)) < metadata.generation", text), types.BoolType)
+	rule.When = p.implied(f, fmt.Sprintf("int(string(%s)) < metadata.generation", observed.inner()), types.BoolType)
 	rule.Message = p.implied(f, staleMessage, types.StringType)
 	p.add(rule)
 }
@@ -318,7 +318,7 @@ func (p *parser) demands(f fields.Field, m map[string]fields.Field) (when, messa
 	written, hasWhen := m["when"]
 	if hasWhen {
 		if when = p.written(written, types.BoolType); len(parts) > 0 && when != nil {
-			parts = append(parts, "("+when.Text+")")
+			parts = append(parts, "("+when.inner()+")")
 		}
 	}
 	switch {

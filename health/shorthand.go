@@ -62,8 +62,9 @@ func (p *parser) path(f fields.Field, standard string) string {
 	if expr == nil {
 		return standard
 	}
-	if !isPath(expr.AST.NativeRep().Expr()) {
+	if !isPath(expr.AST.NativeRep().Expr()) || strings.Contains(expr.Text, "//") {
 		f.Faultf("got an expression, want a path such as %s", standard)
+		return standard
 	}
 	return strings.TrimSpace(expr.Text)
 }

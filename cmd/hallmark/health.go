@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,9 @@ func healthCommand(env *environment) *cobra.Command {
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error { return usageError{errors.New("no command given")} },
+		// A script may run for as long as it likes, and nothing has to be put in order
+		// when it is stopped: a signal ends the process.
+		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(os.Interrupt, syscall.SIGTERM) },
 	}
 	cmd.AddCommand(healthBuildCommand(env), healthTestCommand(env), healthEvalCommand(env), healthLintCommand(env), healthInferCommand(env))
 	return cmd

@@ -183,6 +183,11 @@ func writeLayout(dir string, subjects []suite.Subject) error {
 	if err != nil {
 		return err
 	}
+	for name := range files {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("writing %q: it exists and is not a regular file", filepath.Join(dir, filepath.FromSlash(name)))
+		}
+	}
 	var commits []func(bool) error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		target := filepath.Join(dir, filepath.FromSlash(name))

@@ -110,6 +110,9 @@ func (env *environment) lintFile(file string, call lintCall, objects []lint.Obje
 	if err != nil {
 		return nil, err
 	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, fmt.Errorf("%s: it is empty", name)
+	}
 	opts := lint.Options{Group: call.group, Kind: call.kind, OpenLibs: call.openLibs, Objects: objects, Now: threadClock}
 	if lint.IsConfigMap(file) {
 		return lint.ConfigMap(name, data, opts)

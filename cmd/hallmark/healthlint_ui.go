@@ -17,7 +17,7 @@ A script runs in Argo CD's own Lua VM, on objects that are made up from what the
 looks at, on those of --objects, and on hundreds of changes of each: no status, an empty
 list, a condition without a message, another order, an older generation. Each finding
 names the object that shows it, and -o json has the object. What a script could reach of
-this machine (files, programs) is taken away before it runs.
+this machine (files, programs) is taken away before it runs; its memory is not bounded.
 
 An error is a fault on an object that a cluster can hold. A warning is one on an object
 that the kind's schema would most likely refuse, or a question of judgement about an

@@ -24,6 +24,9 @@ func Lua(check *health.Check, version string) (string, error) {
 			noStatus = append(noStatus, compiled)
 		} else {
 			rules = append(rules, compiled)
+			if compiled.cond == nil || compiled.cond == ast.Expr(ast.Bool(true)) {
+				break // nothing comes after it, and Lua wants nothing behind a return
+			}
 		}
 	}
 	if err := c.faults.Err(); err != nil {
@@ -63,6 +66,7 @@ type compiler struct {
 	scope  []variable // iteration variables, innermost last
 	types  map[int64]*types.Type
 	source *celast.SourceInfo
+	work   int                                     // expressions translated of the one in hand
 	report func(id int64, before int, fact string) // at so many characters before a node of the expression
 	faults diag.List
 	hint   string
@@ -90,7 +94,7 @@ func newCompiler(openLibs bool) *compiler {
 // enter makes expr the one that is compiled.
 func (c *compiler) enter(expr *health.Expr) celast.Expr {
 	checked := expr.AST.NativeRep()
-	c.types, c.source = checked.TypeMap(), checked.SourceInfo()
+	c.types, c.source, c.work = checked.TypeMap(), checked.SourceInfo(), 0
 	c.report = func(id int64, before int, fact string) {
 		offset := 0
 		if r, ok := checked.SourceInfo().GetOffsetRange(id); ok {
@@ -107,7 +111,8 @@ type rule struct {
 	declared []ast.Stmt // functions
 	variable string     // the local found, if it has one
 	search   ast.Expr   // what is looked for first, into that variable; may be nil
-	loops    []ast.Stmt // that look for something
+	loops    []ast.Stmt // that look for something else
+	searches bool       // one of them sets the variable
 	cond     ast.Expr   // nil for always
 	found    ast.Stmt   // what is looked for only where the condition holds; may be nil
 	status   health.Status

@@ -98,7 +98,7 @@ func compareSeed(t *testing.T, seed uint64) (n tally) {
 			continue // not well-typed, or too long
 		}
 		before := len(c.faults)
-		c.types, c.source = checked.NativeRep().TypeMap(), checked.NativeRep().SourceInfo()
+		c.types, c.source, c.work = checked.NativeRep().TypeMap(), checked.NativeRep().SourceInfo(), 0
 		c.report = func(int64, int, string) { c.faults.Addf("", 0, 0, "refused") }
 		e := checked.NativeRep().Expr()
 		value, yes, no := c.value(e), c.when(e, true), c.when(e, false)

@@ -73,7 +73,15 @@ func (c *compiler) optionalKey(e celast.Expr) ast.Expr {
 // isOptional reports whether e is an optional value. The checker calls x[?key] dyn where
 // it does not know whether x is a list or a map.
 func (c *compiler) isOptional(e celast.Expr) bool {
-	return isCall(e, operators.OptIndex) || c.types[e.ID()].TypeName() == "optional_type"
+	switch {
+	case isCall(e, operators.OptIndex), isCall(e, operators.OptSelect), c.types[e.ID()].TypeName() == "optional_type":
+		return true
+	case e.Kind() == celast.SelectKind && !e.AsSelect().IsTestOnly():
+		return c.isOptional(e.AsSelect().Operand())
+	case isCall(e, operators.Index):
+		return c.isOptional(e.AsCall().Args()[0])
+	}
+	return false
 }
 
 // whenValue is a condition that holds where there is a value, or where there is none.

@@ -43,6 +43,9 @@ func luaPatterns(expression string) ([]string, error) {
 	}
 	var out []string
 	for _, seq := range sequences {
+		if seq = bare(seq); costly(seq) {
+			return nil, refusePattern("it has several repetitions without a bound, which Lua could try for longer than Argo CD waits")
+		}
 		pattern, possible, err := join(seq)
 		if err != nil {
 			return nil, err
@@ -58,8 +61,38 @@ func luaPatterns(expression string) ([]string, error) {
 }
 
 // An item is a piece of a Lua pattern. anchor is "^" or "$" for one that matches
-// a place.
-type item struct{ text, anchor string }
+// a place. star is set for a repetition without a bound that may be empty.
+type item struct {
+	text, anchor string
+	star         bool
+}
+
+// bare is a sequence without the repetitions at its ends that matter to nothing: where
+// any text may stand in front, none will do.
+func bare(seq []item) []item {
+	for len(seq) > 0 && seq[0].star {
+		seq = seq[1:]
+	}
+	for len(seq) > 0 && seq[len(seq)-1].star {
+		seq = seq[:len(seq)-1]
+	}
+	return seq
+}
+
+// costly reports whether a text of some thousand characters could take Lua longer
+// than Argo CD waits: it tries every length of each repetition at every place.
+func costly(seq []item) bool {
+	stars := 0
+	for _, it := range seq {
+		if it.star {
+			stars++
+		}
+	}
+	if len(seq) > 0 && seq[0].anchor == "^" {
+		return stars > 2
+	}
+	return stars > 1
+}
 
 // join prints a sequence. A sequence with an anchor at a place that it cannot be at,
 // such as "a^", is not possible.
@@ -109,9 +142,6 @@ func sequences(re *syntax.Regexp) ([][]item, error) {
 	case syntax.OpBeginText:
 		return one(item{anchor: "^"})
 	case syntax.OpEndText:
-		if re.Flags&syntax.WasDollar == 0 {
-			return one(item{anchor: "$"})
-		}
 		return one(item{anchor: "$"})
 	case syntax.OpCapture:
 		return sequences(re.Sub[0])
@@ -180,13 +210,12 @@ func repetition(re *syntax.Regexp) ([][]item, error) {
 	}
 	set, err := setOf(sub)
 	if err == nil && set.repeatable(least, most) {
-		text := strings.Repeat(set.single(), least)
+		before := item{text: strings.Repeat(set.single(), least)}
 		if most < 0 {
-			text += set.bytes() + "*"
-		} else {
-			text += strings.Repeat(set.bytes()+"?", most-least)
+			return [][]item{{before, {text: set.bytes() + "*", star: true}}}, nil
 		}
-		return [][]item{{{text: text}}}, nil
+		before.text += strings.Repeat(set.bytes()+"?", most-least)
+		return [][]item{{before}}, nil
 	}
 	if most < 0 {
 		return nil, refusePattern("it repeats %q, which is more than one character", sub.String())

@@ -91,7 +91,7 @@ func sameAnswer(a, b rule) bool {
 }
 
 // reportOf is the i-th rule as a call of report, and its message; nil for a rule that is
-// not as simple, or whose condition the next one is about too.
+// not as simple, or whose condition a later one is about too.
 func reportOf(rules []rule, i int) (call, message ast.Expr) {
 	r := rules[i]
 	if len(r.declared)+len(r.loops) > 0 || r.found != nil {
@@ -104,8 +104,13 @@ func reportOf(rules []rule, i int) (call, message ast.Expr) {
 		if print.Expr(r.message) == r.variable+".message" {
 			message, literal = ast.Nil{}, true
 		}
-		if i+1 < len(rules) && rules[i+1].search == nil && mentions(rules[i+1], found) {
-			return nil, nil
+		for _, next := range rules[i+1:] {
+			if next.search != nil || next.searches {
+				break
+			}
+			if mentions(next, found) {
+				return nil, nil
+			}
 		}
 	}
 	if !ok || !literal {

@@ -15,6 +15,9 @@ import (
 // when is a Lua condition that holds exactly where e has the truth value want. It
 // does not where e is an error.
 func (c *compiler) when(e celast.Expr, want bool) ast.Expr {
+	if c.tooMuch(e) {
+		return ast.Nil{}
+	}
 	switch e.Kind() {
 	case celast.LiteralKind:
 		if b, ok := e.AsLiteral().(types.Bool); ok {

@@ -13,9 +13,24 @@ import (
 // maxWhole is the largest number up to which Lua holds every whole number.
 const maxWhole = 1<<53 - 1
 
+// maxWork bounds what an expression may come to: the operands of a condition whose
+// value is needed are translated twice, and so on inwards.
+const maxWork = 5_000
+
+// tooMuch reports whether an expression has become too large, and says so once.
+func (c *compiler) tooMuch(e celast.Expr) bool {
+	if c.work++; c.work == maxWork {
+		c.refuse(e, "conditions inside of comparisons are nested too deeply: a script would grow beyond bounds; split the rule")
+	}
+	return c.work >= maxWork
+}
+
 // value is a Lua expression for the value of e, nil where e is an error.
 func (c *compiler) value(e celast.Expr) ast.Expr {
-	if c.types[e.ID()].Kind() == types.OpaqueKind && c.types[e.ID()].TypeName() == "optional_type" {
+	if c.tooMuch(e) {
+		return ast.Nil{}
+	}
+	if c.isOptional(e) {
 		return c.refuse(e, "an optional value has to end in orValue(), hasValue() or value()")
 	}
 	switch e.Kind() {

@@ -44,8 +44,9 @@ func (c *compiler) writeLoops(rules []rule) []rule {
 
 func (c *compiler) writeLoop(r *rule) {
 	if list, f, ok := loopOf(r.search, "find"); ok && c.isLocal(list) {
-		r.loops = append(r.loops, ast.Assign{Name: r.variable, Value: ast.Nil{}}, c.searchLoop(list, f.Params[0], f.Result, r.variable, ast.Name(f.Params[0])))
-		r.search = nil
+		// Before what reads it.
+		search := []ast.Stmt{ast.Assign{Name: r.variable, Value: ast.Nil{}}, c.searchLoop(list, f.Params[0], f.Result, r.variable, ast.Name(f.Params[0]))}
+		r.loops, r.search, r.searches = append(search, r.loops...), nil, true
 	}
 	if r.cond == nil {
 		return
