@@ -133,7 +133,7 @@ func (p *parser) document(root fields.Field) *Check {
 	p.phase = p.path(f["phase"], "status.phase")
 
 	if noStatus := f["noStatus"]; noStatus.There() {
-		rule, _ := p.plain("noStatus", noStatus)
+		rule := p.plain("noStatus", noStatus)
 		rule.NoStatus = true
 		p.add(rule)
 	}
@@ -150,7 +150,7 @@ func (p *parser) document(root fields.Field) *Check {
 	otherwise := Rule{Label: "otherwise", Status: Progressing, Line: line}
 	otherwise.Message = p.implied(spec, quote("no rule of the health check matches"), types.StringType)
 	if given := f["otherwise"]; given.There() {
-		otherwise, _ = p.plain("otherwise", given)
+		otherwise = p.plain("otherwise", given)
 	}
 	p.add(otherwise)
 	if len(p.reader.Faults) == 0 {
@@ -251,10 +251,10 @@ func (p *parser) status(owner, f fields.Field) Status {
 }
 
 // plain reads a status and a message that is a plain text.
-func (p *parser) plain(label string, f fields.Field) (Rule, bool) {
+func (p *parser) plain(label string, f fields.Field) Rule {
 	m := f.Mapping("status", "message")
 	if m == nil {
-		return Rule{}, false
+		return Rule{}
 	}
 	rule := Rule{Label: label, Status: p.status(f, m["status"])}
 	rule.Line, rule.Col = f.Position()
@@ -263,7 +263,7 @@ func (p *parser) plain(label string, f fields.Field) (Rule, bool) {
 			rule.Message = p.implied(message, quote(text), types.StringType)
 		}
 	}
-	return rule, true
+	return rule
 }
 
 // generationGate is the rule that an object whose latest generation the

@@ -25,18 +25,18 @@ type presetRule struct {
 var kstatusRules = []presetRule{
 	{Progressing, "has(metadata.deletionTimestamp)", "'being deleted'"},
 	{Progressing, "int(string(status.observedGeneration)) != metadata.generation", staleMessage},
-	{Progressing, exists("Reconciling", "True"), messageOf("Reconciling")},
-	{Degraded, exists("Stalled", "True"), messageOf("Stalled")},
-	{Healthy, exists("Ready", "True"), messageOf("Ready")},
+	{Progressing, isTrue("Reconciling"), messageOf("Reconciling")},
+	{Degraded, isTrue("Stalled"), messageOf("Stalled")},
+	{Healthy, isTrue("Ready"), messageOf("Ready")},
 	{Progressing, "status.conditions.exists(c, c.type == 'Ready')", messageOf("Ready")},
 }
 
 // jobRules are those of a batch Job. A Job that is Complete says that a container
 // exited with 0, and no more.
 var jobRules = []presetRule{
-	{Degraded, exists("Failed", "True"), messageOf("Failed")},
-	{Healthy, exists("Complete", "True"), messageOf("Complete")},
-	{Suspended, exists("Suspended", "True") + " || spec.suspend == true", "'the job is suspended'"},
+	{Degraded, isTrue("Failed"), messageOf("Failed")},
+	{Healthy, isTrue("Complete"), messageOf("Complete")},
+	{Suspended, isTrue("Suspended") + " || spec.suspend == true", "'the job is suspended'"},
 	{Progressing, "status.active > 0", "string(status.active) + ' active pods'"},
 }
 
@@ -51,8 +51,8 @@ var ledgerRules = []presetRule{
 		"'failed: ' + status.changes.filter(c, c.state == 'FAILED' && " + asked + ").map(c, c.key).join(', ')"},
 	{Degraded, "status.changes.exists(c, c.state == 'SUCCEEDED' && c.invariants.exists(i, i.holds == false) && " + asked + ")",
 		"'an invariant is broken: ' + status.changes.first(c, c.state == 'SUCCEEDED' && c.invariants.exists(i, i.holds == false) && " + asked + ").key"},
-	{Degraded, exists("LeaseExpired", "True"), "'investigate, do not re-run: ' + " + messageOf("LeaseExpired")},
-	{Degraded, exists("Stalled", "True"), messageOf("Stalled")},
+	{Degraded, isTrue("LeaseExpired"), "'investigate, do not re-run: ' + " + messageOf("LeaseExpired")},
+	{Degraded, isTrue("Stalled"), messageOf("Stalled")},
 	{Healthy, "size(spec.changes) > 0 && spec.changes.all(s, status.changes.exists(c, c.key == s.key && c.state == 'SUCCEEDED'" +
 		" && (!has(s.sourceRevision) || s.sourceRevision == c.sourceRevision) && (!has(c.invariants) || c.invariants.all(i, i.holds == true))))",
 		"'recorded as done: ' + spec.changes.map(s, s.key).join(', ')"},
@@ -71,8 +71,9 @@ const anotherRevision = "(!has(c.sourceRevision) || s.sourceRevision != c.source
 // asked is true of an entry c of the status that the spec asks for.
 const asked = "spec.changes.exists(s, s.key == c.key)"
 
-func exists(condition, status string) string {
-	return "status.conditions.exists(c, c.type == '" + condition + "' && c.status == '" + status + "')"
+// isTrue is true where the object has the condition.
+func isTrue(condition string) string {
+	return "status.conditions.exists(c, c.type == '" + condition + "' && c.status == 'True')"
 }
 
 func messageOf(condition string) string {

@@ -317,7 +317,7 @@ func (s set) members() string {
 		// A range is of letters or digits, or of everything between two control
 		// characters, so that no end of one has a meaning of its own.
 		if last-i >= 2 {
-			b.WriteString(rangeText(byte(i), byte(last)))
+			b.WriteString(rangeText(byte(i), byte(last))) //nolint:gosec // both are below utf8.RuneSelf
 		} else {
 			for j := i; j <= last; j++ {
 				b.WriteString(escapeByte(byte(j)))

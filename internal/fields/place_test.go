@@ -41,7 +41,8 @@ func TestPositionIn(t *testing.T) {
 				f = top["a"].Mapping("b", "text")["text"]
 			}
 			value, _ := f.Text()
-			line, col := f.PositionIn(len([]rune(value[:strings.Index(value, "@")])))
+			start, _, _ := strings.Cut(value, "@")
+			line, col := f.PositionIn(len([]rune(start)))
 			before, _, _ := strings.Cut(document, "@")
 			wantLine := strings.Count(before, "\n") + 1
 			wantCol := len([]rune(before[strings.LastIndex(before, "\n")+1:])) + 1

@@ -5,25 +5,15 @@
 -- metadata: {name: reports}
 -- spec:
 --   targets: [{group: example.com, kinds: [Widget]}]
---   observedGeneration: status.conditions.first(c, c.type == 'Synced').observedGeneration
 --   rules:
 --     - {status: Degraded, condition: {type: Failed, status: "True"}}
 --     - {status: Suspended, condition: {type: Paused}, message: "'paused'"}
 --     - {status: Healthy, when: spec.idle, message: "'idle'"}
---     # This is about what the next but one looks for too.
 --     - {status: Progressing, condition: {type: Ready, status: "False", reason: Waiting}}
 --     - {status: Suspended, when: spec.stopped, message: "'stopped'"}
---     - status: Degraded
---       condition: {type: Ready, status: "False"}
---       when: status.conditions.first(c, c.type == 'Ready' && c.status == 'False' && c.reason == 'Waiting').message.startsWith('for ever')
 --     - {status: Healthy, condition: {type: Ready, status: "True"}}
 --     - {status: Progressing, condition: {type: Ready, status: "False"}}
 --     - {status: Progressing, condition: {type: Ready, status: "Unknown"}}
-
--- the value under a key, nil where there is none
-local function field(value, key)
-  if type(value) == "table" then return value[key] end
-end
 
 -- what Argo CD is told: a number or truth value is printed, a list or map is not
 local function verdict(status, message)
@@ -32,90 +22,64 @@ local function verdict(status, message)
 end
 
 local status = obj.status
-local metadata = obj.metadata
 local spec = obj.spec
-local conditions = field(status, "conditions")
-local generation = field(metadata, "generation")
+if type(status) ~= "table" then
+  status = {}
+end
+local conditions = status.conditions
 local found
-local idle = field(spec, "idle")
-local stopped = field(spec, "stopped")
+if type(spec) ~= "table" then
+  spec = {}
+end
+local idle = spec.idle
+local stopped = spec.stopped
+local answer
 if type(conditions) ~= "table" then
   conditions = {}
 end
 
--- the first condition of a type and status, with a reason if that is given
-local function condition(kind, status, reason)
+-- a verdict with the message of the first condition of a type and status, with a reason if that is given
+local function report(health, kind, status, reason, message)
   for i = 1, #conditions do
     local c = conditions[i]
     if type(c) == "table" and c.type == kind and (not status or c.status == status) and (not reason or c.reason == reason) then
-      return c
+      return verdict(health, message or c.message)
     end
   end
 end
 
--- observedGeneration, line 6
-found = condition("Synced")
-local seen = tonumber(found and found.observedGeneration)
-if seen
-  and tostring(seen) == tostring(found.observedGeneration)
-  and seen % 1 == 0
-  and seen > -9007199254740992
-  and seen < 9007199254740992
-  and type(generation) == "number"
-  and seen < generation
-then
-  return verdict("Progressing", "waiting for the controller to observe the latest generation")
+answer =
+  -- rule 1, line 7
+  report("Degraded", "Failed", "True")
+  -- rule 2, line 8
+  or report("Suspended", "Paused", nil, nil, "paused")
+if answer then
+  return answer
 end
 
--- rule 1, line 8
-found = condition("Failed", "True")
-if found then
-  return verdict("Degraded", found.message)
-end
-
--- rule 2, line 9
-if condition("Paused") then
-  return verdict("Suspended", "paused")
-end
-
--- rule 3, line 10
+-- rule 3, line 9
 if idle == true then
-  return verdict("Healthy", "idle")
+  return { status = "Healthy", message = "idle" }
 end
 
--- rule 4, line 12
-found = condition("Ready", "False", "Waiting")
-if found then
-  return verdict("Progressing", found.message)
+answer =
+  -- rule 4, line 10
+  report("Progressing", "Ready", "False", "Waiting")
+if answer then
+  return answer
 end
 
--- rule 5, line 13
+-- rule 5, line 11
 if stopped == true then
-  return verdict("Suspended", "stopped")
+  return { status = "Suspended", message = "stopped" }
 end
 
--- rule 6, line 14
-if found
-  and condition("Ready", "False")
-  and type(found.message) == "string"
-  and found.message >= "for ever"
-  and found.message < "for ever\255"
-then
-  return verdict("Degraded", field(condition("Ready", "False"), "message"))
-end
-
--- rule 7, line 17
-found = condition("Ready", "True")
-if found then
-  return verdict("Healthy", found.message)
-end
-
--- rule 8, line 18
--- rule 9, line 19
-found = condition("Ready", "False") or condition("Ready", "Unknown")
-if found then
-  return verdict("Progressing", found.message)
-end
-
--- otherwise, line 1
-return verdict("Progressing", "no rule of the health check matches")
+return
+  -- rule 6, line 12
+  report("Healthy", "Ready", "True")
+  -- rule 7, line 13
+  or report("Progressing", "Ready", "False")
+  -- rule 8, line 14
+  or report("Progressing", "Ready", "Unknown")
+  -- otherwise, line 1
+  or { status = "Progressing", message = "no rule of the health check matches" }
