@@ -59,7 +59,7 @@ end
 
 -- rule 3, line 9
 if idle == true then
-  return { status = "Healthy", message = "idle" }
+  return verdict("Healthy", "idle")
 end
 
 answer =
@@ -71,7 +71,7 @@ end
 
 -- rule 5, line 11
 if stopped == true then
-  return { status = "Suspended", message = "stopped" }
+  return verdict("Suspended", "stopped")
 end
 
 return
@@ -82,4 +82,4 @@ return
   -- rule 8, line 14
   or report("Progressing", "Ready", "Unknown")
   -- otherwise, line 1
-  or { status = "Progressing", message = "no rule of the health check matches" }
+  or verdict("Progressing", "no rule of the health check matches")
