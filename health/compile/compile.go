@@ -84,7 +84,7 @@ func newCompiler(openLibs bool) *compiler {
 	for _, global := range []string{"ipairs", "next", "pairs", "require", "select", "string", "table", "tonumber", "tostring", "type"} {
 		c.names[global] = true
 	}
-	for _, h := range helpers {
+	for _, h := range helpers() {
 		c.names[h.name] = true
 	}
 	c.names["condition"], c.names["report"] = true, true

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hallmark.dev/hallmark/lua/ast"
 )
@@ -21,7 +22,7 @@ type helper struct {
 var (
 	helperHead = regexp.MustCompile(`(?m)^local function (\w+)`)
 	call       = regexp.MustCompile(`(\.?)(\w+)\(`)
-	helpers    = parseHelpers(helpersText)
+	helpers    = sync.OnceValue(func() []helper { return parseHelpers(helpersText) }) // a server that compiles nothing parses nothing
 )
 
 // parseHelpers cuts the file at its blank lines. A helper uses those above it
@@ -48,7 +49,7 @@ func parseHelpers(file string) (all []helper) {
 // withHelpers returns the helpers of those names and of what they use, in the
 // order of the file.
 func withHelpers(used map[string]bool) []ast.Stmt {
-	for _, h := range slices.Backward(helpers) {
+	for _, h := range slices.Backward(helpers()) {
 		if used[h.name] {
 			for _, name := range h.uses {
 				used[name] = true
@@ -56,7 +57,7 @@ func withHelpers(used map[string]bool) []ast.Stmt {
 		}
 	}
 	var out []ast.Stmt
-	for _, h := range helpers {
+	for _, h := range helpers() {
 		if used[h.name] {
 			out = append(out, ast.Verbatim(h.text), ast.Blank{})
 		}

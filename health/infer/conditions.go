@@ -106,6 +106,18 @@ func findConditions(def *definition, status schema, samples []sample) (list *con
 			consider([]string{"status", name}, child.items().child("conditions"), child.items(), true)
 		}
 	}
+	// A schema may leave the status open and a column name a condition of it all the same.
+	for _, c := range def.columns {
+		path := strings.Split(c.path, ".")
+		known := slices.ContainsFunc(lists, func(l *conditionList) bool { return strings.Join(l.path, ".") == c.path })
+		if c.condition == "" || known || slices.ContainsFunc(path, func(name string) bool { return !isIdentifier(name) }) {
+			continue
+		}
+		l := &conditionList{path: path, from: fmt.Sprintf("the printer column %q", c.name)}
+		l.gather(def, nil, nil, samples)
+		l.settle()
+		lists = append(lists, l)
+	}
 	if len(lists) == 0 {
 		return nil, nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Two wildcard keys overlap where one group and kind matches both. Which pairs do is
-// decided exactly, on the patterns: each is a sequence of sets of characters, some of
+// decided on the patterns, exactly up to 64 alternatives in braces: each is a sequence of sets of characters, some of
 // which repeat, and the product of the sequences is searched for a word that all of
 // them take. The patterns are those of github.com/gobwas/glob without separators,
 // which Argo CD matches keys with: * and ** are any text, ? any character, [abc],
