@@ -27,6 +27,9 @@ func (c *compiler) function(e celast.Expr) ast.Expr {
 		if t := c.types[args[0].ID()]; t.Kind() == types.TimestampKind || t.Kind() == types.UintKind {
 			return c.refuse(e, "int() of a value of type %s", t.TypeName())
 		}
+		if c.types[args[0].ID()].Kind() == types.IntKind {
+			return c.call("whole", c.value(args[0]))
+		}
 		return c.call("int", c.value(args[0]))
 	case "startsWith":
 		return c.call("startsWith", c.value(args[0]), c.value(args[1]))

@@ -219,6 +219,12 @@ func (c *compiler) wantInts(e celast.Expr) ast.Expr {
 // sum is a + b, of ints, texts or lists.
 func (c *compiler) sum(e celast.Expr) ast.Expr {
 	operands := c.flattenSum(e)
+	for _, o := range operands {
+		if o.Kind() == celast.ListKind && o.AsList().Size() == 0 {
+			// The checker gives its elements whatever type fits first, and so those of the other list.
+			return c.refuse(o, "an empty list adds nothing: leave it out")
+		}
+	}
 	var kinds []types.Kind
 	for _, o := range operands {
 		kinds = append(kinds, c.types[o.ID()].Kind())
