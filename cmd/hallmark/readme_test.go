@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,9 +97,32 @@ func TestReadmeCounts(t *testing.T) {
 	if want := fmt.Sprintf("has %d specs", len(specs)); !strings.Contains(text, want) {
 		t.Errorf("the README does not say %q", want)
 	}
+	if want := fmt.Sprintf("190 fixtures of Argo CD's own scripts %d have another status", strings.Count(read(t, "../../health/library/differences.yaml"), "- group: ")); !strings.Contains(text, want) {
+		t.Errorf("the README does not say %q", want)
+	}
+	errs := 0
+	for _, found := range regexp.MustCompile(`(?m)^[a-z-]+: (\d+) errors, \d+ warnings, \d+ scripts$`).FindAllStringSubmatch(read(t, "../../health/lint/testdata/builtin.txt"), -1) {
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs += n
+	}
+	if want := fmt.Sprintf("%d errors in 73 of the 182 scripts", errs); !strings.Contains(text, want) {
+		t.Errorf("the README does not say %q", want)
+	}
 	if lines := strings.Count(string(data), "\n"); lines > 150 {
 		t.Errorf("the README has %d lines, more than 150", lines)
 	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // The example policy of the manifests is one.
