@@ -2,9 +2,7 @@ package health
 
 import (
 	"github.com/google/cel-go/cel"
-	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 )
 
@@ -74,23 +72,3 @@ func Mirror(operator string) string {
 	}
 	return operator
 }
-
-// firstMacro is list.first(x, test): the first element for which the test is true,
-// whatever it is for the others, also an error; an error where it is true for none.
-// As in exists(), the keys of a map are its elements. It expands to
-//
-//	list.fold(found = [], size(found) == 0 && isTrue(test) ? found + [x] : found)[0]
-//
-// where isTrue(test) is !@not_strictly_false(!test), which is false for an error.
-var firstMacro = cel.ReceiverMacro("first", 2, func(f cel.MacroExprFactory, target celast.Expr, args []celast.Expr) (celast.Expr, *cel.Error) {
-	if args[0].Kind() != celast.IdentKind {
-		return nil, f.NewError(args[0].ID(), "argument is not an identifier")
-	}
-	variable := args[0].AsIdent()
-	isTrue := f.NewCall(operators.LogicalNot, f.NewCall(operators.NotStrictlyFalse, f.NewCall(operators.LogicalNot, args[1])))
-	none := f.NewCall(operators.Equals, f.NewCall("size", f.NewAccuIdent()), f.NewLiteral(types.IntZero))
-	found := f.NewCall(operators.Add, f.NewAccuIdent(), f.NewList(f.NewIdent(variable)))
-	step := f.NewCall(operators.Conditional, f.NewCall(operators.LogicalAnd, none, isTrue), found, f.NewAccuIdent())
-	return f.NewComprehension(target, variable, f.AccuIdentName(), f.NewList(), f.NewLiteral(types.True), step,
-		f.NewCall(operators.Index, f.NewAccuIdent(), f.NewLiteral(types.IntZero))), nil
-})

@@ -4,6 +4,7 @@ import (
 	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/lua/ast"
 )
 
@@ -28,14 +29,14 @@ const (
 )
 
 // conditionCall is the call of the helper; false for any other test.
-func (c *compiler) conditionCall(l *loop) (ast.Expr, bool) {
-	if l.macro != "exists" && l.macro != "first" {
+func (c *compiler) conditionCall(l *health.Loop) (ast.Expr, bool) {
+	if l.Macro != "exists" && l.Macro != "first" {
 		return nil, false
 	}
 	var kind, status, reasons []ast.Expr
 	current := false
-	for _, part := range conjuncts(l.test) {
-		field, values, ok := c.fieldDemand(l.variable, part)
+	for _, part := range conjuncts(l.Test) {
+		field, values, ok := c.fieldDemand(l.Variable, part)
 		switch {
 		case ok && field == "type" && kind == nil && len(values) == 1:
 			kind = values
@@ -43,7 +44,7 @@ func (c *compiler) conditionCall(l *loop) (ast.Expr, bool) {
 			status = values
 		case ok && field == "reason" && reasons == nil && kind != nil:
 			reasons = values
-		case !ok && !current && c.asksCurrent(l.variable, part):
+		case !ok && !current && c.asksCurrent(l.Variable, part):
 			current = true
 		default:
 			return nil, false
@@ -55,7 +56,7 @@ func (c *compiler) conditionCall(l *loop) (ast.Expr, bool) {
 	if current && !c.knowsGeneration() {
 		return nil, false
 	}
-	return c.call("condition", c.value(l.over), ast.Bool(current), kind[0], ast.Table{Items: status}, ast.Table{Items: reasons}), true
+	return c.call("condition", c.value(l.Over), ast.Bool(current), kind[0], ast.Table{Items: status}, ast.Table{Items: reasons}), true
 }
 
 // knowsGeneration makes sure that the object's metadata and generation are locals, and

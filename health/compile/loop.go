@@ -4,86 +4,25 @@ import (
 	"slices"
 
 	celast "github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/lua/ast"
 	"hallmark.dev/hallmark/lua/print"
 )
 
-// A loop is a macro that the parser turned into a comprehension, seen as the
-// macro again. The shapes are those of cel-go's parser/macro.go.
-type loop struct {
-	macro     string // exists, all, exists_one, filter, map or first
-	over      celast.Expr
-	variable  string
-	test      celast.Expr // nil for a map without one
-	transform celast.Expr // of a map
-}
-
-// asLoop is nil for a comprehension of another shape.
-func asLoop(e celast.Expr) *loop {
-	comp := e.AsComprehension()
-	if comp.HasIterVar2() {
-		return nil
-	}
-	l := &loop{over: comp.IterRange(), variable: comp.IterVar()}
-	step := comp.LoopStep()
-	if step.Kind() != celast.CallKind {
-		return nil
-	}
-	args := step.AsCall().Args()
-	switch step.AsCall().FunctionName() {
-	case operators.LogicalOr:
-		l.macro, l.test = "exists", args[1]
-	case operators.LogicalAnd:
-		l.macro, l.test = "all", args[1]
-	case operators.Add:
-		l.macro, l.transform = "map", onlyElement(args[1])
-	case operators.Conditional:
-		l.test = args[0]
-		if first := firstTest(comp); first != nil {
-			l.macro, l.test = "first", first
-			break
-		}
-		added := args[1].AsCall().Args()[1]
-		if added.Kind() != celast.ListKind {
-			l.macro = "exists_one"
-			break
-		}
-		l.macro = "map"
-		if l.transform = onlyElement(added); l.transform.Kind() == celast.IdentKind && l.transform.AsIdent() == l.variable {
-			l.macro = "filter"
-		}
-	default:
-		return nil
-	}
-	return l
-}
-
-// firstTest is the test of hallmark's own macro first, as health.NewEnv expands it;
-// nil for another comprehension.
-func firstTest(comp celast.ComprehensionExpr) celast.Expr {
-	if !isCall(comp.Result(), operators.Index) {
-		return nil
-	}
-	isTrue := comp.LoopStep().AsCall().Args()[0].AsCall().Args()[1]
-	return isTrue.AsCall().Args()[0].AsCall().Args()[0].AsCall().Args()[0]
-}
-
-func onlyElement(list celast.Expr) celast.Expr { return list.AsList().Elements()[0] }
-
-func (c *compiler) loop(e celast.Expr) *loop {
-	l := asLoop(e)
-	if l == nil {
+// loop is a macro that Lua can do; nil for another, which is refused.
+func (c *compiler) loop(e celast.Expr) *health.Loop {
+	l, ok := health.LoopOf(e)
+	if !ok {
 		c.refuse(e, "a macro other than exists, all, exists_one, filter and map")
 		return nil
 	}
-	switch t := c.types[l.over.ID()]; t.Kind() {
+	switch t := c.types[l.Over.ID()]; t.Kind() {
 	case types.ListKind, types.MapKind, types.DynKind:
-		return l
+		return &l
 	default:
-		c.refuse(l.over, "%s() over a value of type %s", l.macro, t.TypeName())
+		c.refuse(l.Over, "%s() over a value of type %s", l.Macro, t.TypeName())
 		return nil
 	}
 }
@@ -93,20 +32,20 @@ func (c *compiler) whenLoop(e celast.Expr, want bool) ast.Expr {
 	if l == nil {
 		return ast.Nil{}
 	}
-	if l.macro != "exists" && l.macro != "all" {
+	if l.Macro != "exists" && l.Macro != "all" {
 		return is(c.loopValue(e), want)
 	}
-	if l.macro == "exists" && want {
+	if l.Macro == "exists" && want {
 		if call, ok := c.conditionCall(l); ok {
 			return call
 		}
 	}
-	if items, ok := c.literals(l.over); ok && len(items) <= maxUnrolled {
+	if items, ok := c.literals(l.Over); ok && len(items) <= maxUnrolled {
 		return c.unrolled(l, items, want)
 	}
-	over := c.value(l.over)
-	test, tables := c.guarded(l.variable, l.test, want)
-	switch exists := (l.macro == "exists") == want; {
+	over := c.value(l.Over)
+	test, tables := c.guarded(l.Variable, l.Test, want)
+	switch exists := (l.Macro == "exists") == want; {
 	case exists && tables:
 		return c.call("find", over, test)
 	case exists:
@@ -122,12 +61,12 @@ func (c *compiler) whenLoop(e celast.Expr, want bool) ast.Expr {
 const maxUnrolled = 6
 
 // unrolled is exists or all over literals, one after the other.
-func (c *compiler) unrolled(l *loop, items []ast.Expr, want bool) ast.Expr {
-	exists := (l.macro == "exists") == want
+func (c *compiler) unrolled(l *health.Loop, items []ast.Expr, want bool) ast.Expr {
+	exists := (l.Macro == "exists") == want
 	cond := ast.Expr(ast.Bool(!exists))
 	for _, item := range items {
-		c.scope = append(c.scope, variable{cel: l.variable, value: item})
-		if test := c.when(l.test, want); exists {
+		c.scope = append(c.scope, variable{cel: l.Variable, value: item})
+		if test := c.when(l.Test, want); exists {
 			cond = or(cond, test)
 		} else {
 			cond = and(cond, test)
@@ -256,31 +195,31 @@ func (c *compiler) loopValue(e celast.Expr) ast.Expr {
 	if l == nil {
 		return ast.Nil{}
 	}
-	if l.macro == "exists" || l.macro == "all" {
+	if l.Macro == "exists" || l.Macro == "all" {
 		return c.truth(e)
 	}
 	if call, ok := c.conditionCall(l); ok {
 		return call
 	}
-	over := c.value(l.over)
-	if l.macro == "first" {
-		test, tables := c.guarded(l.variable, l.test, true)
+	over := c.value(l.Over)
+	if l.Macro == "first" {
+		test, tables := c.guarded(l.Variable, l.Test, true)
 		if tables {
 			return c.call("find", over, test)
 		}
 		return c.call("first", over, test)
 	}
-	if l.test != nil {
+	if l.Test != nil {
 		helper := "filter"
-		if l.macro == "exists_one" {
+		if l.Macro == "exists_one" {
 			helper = "one"
 		}
-		over = c.call(helper, over, c.bind(l.variable, func() ast.Expr { return c.truthValue(l.test) }))
+		over = c.call(helper, over, c.bind(l.Variable, func() ast.Expr { return c.truthValue(l.Test) }))
 	}
-	if l.macro != "map" {
+	if l.Macro != "map" {
 		return over
 	}
-	return c.call("map", over, c.bind(l.variable, func() ast.Expr { return c.value(l.transform) }))
+	return c.call("map", over, c.bind(l.Variable, func() ast.Expr { return c.value(l.Transform) }))
 }
 
 // truthValue is the value of a condition, nil for anything but true and false.

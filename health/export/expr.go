@@ -86,7 +86,7 @@ func lacking(e ast.Expr) (what string) {
 				what = "now()"
 			}
 		case ast.ComprehensionKind:
-			if _, ok := loopOf(e); !ok {
+			if _, ok := health.LoopOf(e); !ok {
 				what = otherMacros
 			}
 		}
@@ -210,9 +210,6 @@ func (t *totalizer) kind(e ast.Expr) types.Kind {
 	return types.DynKind
 }
 
-// firstMacro is hallmark's own: list.first(c, test).
-const firstMacro = "first"
-
 // spellFirst makes text print list.first(c, test), which Flux does not have, as
 // list.filter(c, total test)[0].
 func (t *totalizer) spellFirst(e ast.Expr) {
@@ -220,65 +217,18 @@ func (t *totalizer) spellFirst(e ast.Expr) {
 		if e.Kind() != ast.ComprehensionKind {
 			return
 		}
-		l, _ := loopOf(e)
+		l, _ := health.LoopOf(e)
 		call, found := t.info.GetMacroCall(e.ID())
-		if l.macro != firstMacro || !found {
+		if l.Macro != health.First || !found {
 			return
 		}
 		fac := ast.NewExprFactory()
 		// An identifier is printed as it is, whatever it is.
-		test := fac.NewIdent(0, printFormula(t.inside(l, func() formula { return t.when(l.test, true) })))
-		filter := fac.NewMemberCall(0, operators.Filter, call.AsCall().Target(), fac.NewIdent(0, l.variable), test)
+		test := fac.NewIdent(0, printFormula(t.inside(l, func() formula { return t.when(l.Test, true) })))
+		filter := fac.NewMemberCall(0, operators.Filter, call.AsCall().Target(), fac.NewIdent(0, l.Variable), test)
 		t.info.SetMacroCall(e.ID(), fac.NewCall(0, operators.Index, filter, fac.NewLiteral(0, types.IntZero)))
 	}))
 }
 
-// A macroLoop is a macro that the parser turned into a comprehension, seen as the
-// macro again. The shapes are those that the package parser of cel-go gives them.
-type macroLoop struct {
-	macro     string
-	over      ast.Expr
-	variable  string
-	test      ast.Expr // nil for a map without one
-	transform ast.Expr // of a map
-}
-
 // otherMacros is what else is a comprehension.
 const otherMacros = "macros other than exists, all, exists_one, filter, map and first"
-
-// loopOf is false for a comprehension that is none of the macros.
-func loopOf(e ast.Expr) (macroLoop, bool) {
-	comp := e.AsComprehension()
-	step := comp.LoopStep()
-	if comp.HasIterVar2() || step.Kind() != ast.CallKind {
-		return macroLoop{}, false
-	}
-	l := macroLoop{over: comp.IterRange(), variable: comp.IterVar()}
-	args := step.AsCall().Args()
-	switch step.AsCall().FunctionName() {
-	case operators.LogicalOr:
-		l.macro, l.test = operators.Exists, args[1]
-	case operators.LogicalAnd:
-		l.macro, l.test = operators.All, args[1]
-	case operators.Add:
-		l.macro, l.transform = operators.Map, args[1].AsList().Elements()[0]
-	case operators.Conditional:
-		l.test = args[0]
-		if result := comp.Result(); result.Kind() == ast.CallKind && result.AsCall().FunctionName() == operators.Index {
-			// found is empty && !@not_strictly_false(!test) ? found + [x] : found
-			l.macro, l.test = firstMacro, args[0].AsCall().Args()[1]
-			for range 3 {
-				l.test = l.test.AsCall().Args()[0]
-			}
-			return l, true
-		}
-		if added := args[1].AsCall().Args()[1]; added.Kind() == ast.ListKind {
-			l.macro, l.transform = operators.Map, added.AsList().Elements()[0]
-		} else {
-			l.macro = operators.ExistsOne
-		}
-	default:
-		return macroLoop{}, false
-	}
-	return l, true
-}

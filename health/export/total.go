@@ -156,26 +156,26 @@ func (t *totalizer) whenEqual(a, b ast.Expr, want bool) formula {
 
 // whenLoop is when for the macros exists and all, nil for another.
 func (t *totalizer) whenLoop(e ast.Expr, want bool) formula {
-	l, ok := loopOf(e)
-	if !ok || l.macro != operators.Exists && l.macro != operators.All {
+	l, ok := health.LoopOf(e)
+	if !ok || l.Macro != operators.Exists && l.Macro != operators.All {
 		return nil
 	}
-	body := t.inside(l, func() formula { return t.when(l.test, want) })
-	return every(t.defined(l.over), t.loop(l, (l.macro == operators.All) == want, body))
+	body := t.inside(l, func() formula { return t.when(l.Test, want) })
+	return every(t.defined(l.Over), t.loop(l, (l.Macro == operators.All) == want, body))
 }
 
 // inside is a formula about the elements of a loop.
-func (t *totalizer) inside(l macroLoop, f func() formula) formula {
-	t.scope = append(t.scope, l.variable)
+func (t *totalizer) inside(l health.Loop, f func() formula) formula {
+	t.scope = append(t.scope, l.Variable)
 	defer func() { t.scope = t.scope[:len(t.scope)-1] }()
 	return f()
 }
 
-func (t *totalizer) loop(l macroLoop, universal bool, body formula) formula {
+func (t *totalizer) loop(l health.Loop, universal bool, body formula) formula {
 	if value, ok := body.(constant); ok && bool(value) == universal {
 		return body // for no elements too
 	}
-	return t.atom(atom{kind: loop, text: t.operand(l.over, bySelection), variable: l.variable, universal: universal, body: body}, l.over)
+	return t.atom(atom{kind: loop, text: t.operand(l.Over, bySelection), variable: l.Variable, universal: universal, body: body}, l.Over)
 }
 
 // defined holds where e has a value.
@@ -275,26 +275,26 @@ func (t *totalizer) within(of, index ast.Expr) formula {
 }
 
 func (t *totalizer) definedLoop(e ast.Expr) formula {
-	l, ok := loopOf(e)
+	l, ok := health.LoopOf(e)
 	if !ok {
 		return t.lacks(otherMacros)
 	}
-	if l.macro == operators.Exists || l.macro == operators.All {
+	if l.Macro == operators.Exists || l.Macro == operators.All {
 		return some(t.when(e, true), t.when(e, false))
 	}
-	if l.macro == firstMacro {
-		found := t.inside(l, func() formula { return t.when(l.test, true) })
-		return every(t.defined(l.over), t.loop(l, false, found))
+	if l.Macro == health.First {
+		found := t.inside(l, func() formula { return t.when(l.Test, true) })
+		return every(t.defined(l.Over), t.loop(l, false, found))
 	}
 	each := t.inside(l, func() formula {
 		whole := formula(constant(true))
-		if l.transform != nil {
-			whole = t.defined(l.transform)
+		if l.Transform != nil {
+			whole = t.defined(l.Transform)
 		}
-		if l.test == nil {
+		if l.Test == nil {
 			return whole
 		}
-		return some(every(t.when(l.test, true), whole), t.when(l.test, false))
+		return some(every(t.when(l.Test, true), whole), t.when(l.Test, false))
 	})
-	return every(t.defined(l.over), t.loop(l, true, each))
+	return every(t.defined(l.Over), t.loop(l, true, each))
 }
