@@ -11,6 +11,7 @@ import (
 	"hallmark.dev/hallmark/health/lint"
 	"hallmark.dev/hallmark/health/suite"
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/lua/vm"
 )
 
@@ -107,12 +108,10 @@ func (j *judges) find(group, kind string) (judge, string, bool) {
 }
 
 func (j *judges) judge(o evalObject) evalRow {
-	group, kind := lint.GroupKind(o.value)
-	row := evalRow{Kind: kind, Group: group}
+	id := object.Object{Value: o.value}.ID()
+	row := evalRow{Kind: id.Kind, Group: id.Group, Namespace: id.Namespace, Name: id.Name}
 	metadata, _ := o.value["metadata"].(map[string]any)
-	row.Name, _ = metadata["name"].(string)
-	row.Namespace, _ = metadata["namespace"].(string)
-	found, note, ok := j.find(group, kind)
+	found, note, ok := j.find(id.Group, id.Kind)
 	if _, deleted := metadata["deletionTimestamp"].(string); deleted || !ok {
 		// Argo CD asks no script about an object that is being deleted.
 		return j.native(row, o.value)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hallmark.dev/hallmark/health/lint"
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/lua/vm"
 )
@@ -193,11 +194,8 @@ func (env *environment) lintObjects(files []string) ([]lint.Object, error) {
 }
 
 func objectName(o map[string]any) string {
-	metadata, _ := o["metadata"].(map[string]any)
-	kind, _ := o["kind"].(string)
-	namespace, _ := metadata["namespace"].(string)
-	name, _ := metadata["name"].(string)
-	return strings.TrimSpace(kind + " " + path.Join(namespace, name))
+	id := object.Object{Value: o}.ID()
+	return strings.TrimSpace(id.Kind + " " + path.Join(id.Namespace, id.Name))
 }
 
 // lintReport is the object of -o json; its fields are described in the help.

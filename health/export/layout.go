@@ -6,6 +6,7 @@ import (
 
 	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
 )
 
@@ -61,16 +62,12 @@ func folder(e entry) string {
 
 // place is the entry that Argo CD chooses for a case's object, or what is wrong.
 func place(all []entry, check *health.Check, c Case) (entry, string) {
-	version, _ := c.Object["apiVersion"].(string)
-	kind, _ := c.Object["kind"].(string)
+	o := object.Object{Value: c.Object}
+	version, kind := o.APIVersion(), o.Kind()
 	if version == "" || kind == "" {
 		return entry{}, "its object has no apiVersion or no kind"
 	}
-	group, _, grouped := strings.Cut(version, "/")
-	if !grouped {
-		group = ""
-	}
-	e, ok := choose(all, group, kind)
+	e, ok := choose(all, o.ID().Group, kind)
 	switch {
 	case !ok:
 		return e, fmt.Sprintf("no check has a target for its object, %s %s", version, kind)

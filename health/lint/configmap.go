@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
 )
 
 // ConfigMap lints an argocd-cm and each health script in it. The file is YAML: a
@@ -123,13 +124,9 @@ func (c *configMap) exact(name string) bool {
 }
 
 // GroupKind returns the group and kind of an object.
-func GroupKind(object map[string]any) (group, kind string) {
-	version, _ := object["apiVersion"].(string)
-	kind, _ = object["kind"].(string)
-	if group, _, found := strings.Cut(version, "/"); found {
-		return group, kind
-	}
-	return "", kind
+func GroupKind(value map[string]any) (group, kind string) {
+	id := object.Object{Value: value}.ID()
+	return id.Group, id.Kind
 }
 
 func (c *configMap) line(key string) int { return c.source.data[key].keyLine }
