@@ -209,9 +209,12 @@ func (r *runner) robust(c corpus.Case) Result {
 	if r.MaxTime == 0 || len(out.Faults) > 0 || out.Took <= r.MaxTime {
 		return out
 	}
-	least := func(script string) time.Duration {
+	// Tries, the best of which counts: what the machine or a collection adds is none of the script's.
+	const tries = 8
+	least := func(script string, enough time.Duration) time.Duration {
 		fastest := time.Duration(math.MaxInt64)
-		for range 3 {
+		for i := 0; i < tries && fastest > enough; i++ {
+			runtime.GC()
 			start := r.CPU()
 			if _, err := vm.RunTrusted(script, r.Check.UseOpenLibs, c.Object); err == nil {
 				fastest = min(fastest, r.CPU()-start)
@@ -219,7 +222,8 @@ func (r *runner) robust(c corpus.Case) Result {
 		}
 		return fastest
 	}
-	if out.Took = least(r.Script) - least(`return { status = "Healthy" }`); out.Took > r.MaxTime {
+	idle := least(`return { status = "Healthy" }`, 0)
+	if out.Took = least(r.Script, r.MaxTime+idle) - idle; out.Took > r.MaxTime {
 		out.Faults = append(out.Faults, fmt.Sprintf("took %s of processor time, want at most %s", out.Took.Round(time.Millisecond), r.MaxTime))
 	}
 	return out
