@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// DefaultSchema is where the ledger's tables are.
+const DefaultSchema = "hallmark"
+
+//go:embed install.sql
+var installSQL string
+
+// Ledger is the ledger in a schema of a database.
+type Ledger struct {
+	db     *DB
+	schema string // quoted
+}
+
+// New is the ledger in a schema of db, which need not exist yet.
+func New(db *DB, schema string) *Ledger {
+	if schema == "" {
+		schema = DefaultSchema
+	}
+	return &Ledger{db: db, schema: pgx.Identifier{schema}.Sanitize()}
+}
+
+// sql puts the schema into a statement.
+func (l *Ledger) sql(statement string) string {
+	return strings.ReplaceAll(statement, "{schema}", l.schema)
+}
+
+// steps are the parts of install.sql, the first of which makes version 1.
+func steps() []string {
+	parts := strings.Split(installSQL, "\n-- version ")
+	for i, part := range parts {
+		_, parts[i], _ = strings.Cut(part, "\n")
+	}
+	return parts[1:]
+}
+
+// Script is what Install runs, for those who let only a database administrator
+// do that. Run again it does nothing; it drops nothing.
+func (l *Ledger) Script() string {
+	var out strings.Builder
+	literal := strings.ReplaceAll(l.schema, "'", "''")
+	// CREATE ... IF NOT EXISTS asks for the right to create before it looks.
+	fmt.Fprintf(&out, `BEGIN;
+SELECT pg_advisory_xact_lock(hashtextextended('hallmark ledger', 0));
+DO $hallmark$ BEGIN
+IF to_regnamespace('%s') IS NULL THEN
+CREATE SCHEMA %s;
+END IF;
+IF to_regclass('%s.ledger_versions') IS NULL THEN
+CREATE TABLE %s.ledger_versions (
+    version      integer PRIMARY KEY,
+    installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    installed_by text NOT NULL DEFAULT session_user
+);
+END IF;
+END $hallmark$;
+`, literal, l.schema, literal, l.schema)
+	for i, step := range steps() {
+		fmt.Fprintf(&out, `DO $hallmark$ BEGIN
+IF NOT EXISTS (SELECT FROM %s.ledger_versions WHERE version = %d) THEN
+%s
+INSERT INTO %s.ledger_versions (version) VALUES (%d);
+END IF;
+END $hallmark$;
+`, l.schema, i+1, strings.TrimSpace(l.sql(step)), l.schema, i+1)
+	}
+	out.WriteString("COMMIT;\n")
+	return out.String()
+}
+
+// Install makes what is missing of the tables, and asks for no right where nothing
+// is. Tables of a newer hallmark are left as they are: their steps only add.
+func (l *Ledger) Install(ctx context.Context) error {
+	version, err := l.Version(ctx)
+	if err == nil && version >= len(steps()) || err != nil && KindOf(err) != NotInstalled {
+		return err
+	}
+	return retried(func() error {
+		return l.db.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.PgConn().Exec(ctx, l.Script()).ReadAll()
+			if err != nil && !conn.IsClosed() { // out of the transaction that failed
+				_, _ = conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
+			}
+			return err
+		})
+	})
+}
+
+// Version is that of the tables, 0 where there are none yet.
+func (l *Ledger) Version(ctx context.Context) (int, error) {
+	version := 0
+	err := l.db.Query(ctx, func(scan func(...any) error) error { return scan(&version) },
+		l.sql("SELECT COALESCE(max(version), 0) FROM {schema}.ledger_versions"))
+	return version, err
+}

@@ -1,0 +1,52 @@
+-- The migration ledger of hallmark, in steps that only add. One that was released is
+-- never changed. {schema} stands for the name of the schema.
+
+-- version 1
+CREATE TABLE {schema}.ledger_changes (
+    change_key      text PRIMARY KEY CHECK (change_key <> ''),
+    target          text NOT NULL,                 -- the cluster or database this row speaks of, '' where there is one
+    source_revision text NOT NULL,
+    state           text NOT NULL CHECK (state IN ('RUNNING', 'SUCCEEDED', 'FAILED')),
+    attempt         integer NOT NULL CHECK (attempt >= 1),       -- the one that state speaks of
+    issued          integer NOT NULL CHECK (issued >= attempt),  -- the newest one that may run; a person raises it
+    token           uuid NOT NULL,                 -- of the execution that holds, or held, the attempt
+    lease_until     timestamptz CHECK ((state = 'RUNNING') = (lease_until IS NOT NULL)),
+    started_at      timestamptz NOT NULL,
+    finished_at     timestamptz CHECK ((state = 'RUNNING') = (finished_at IS NULL)),
+    schema_version  text NOT NULL,                 -- of the application's schema once the change is done
+    result_digest   text NOT NULL,                 -- sha256:<hex> of what the command wrote to standard output
+    job_uid         text NOT NULL,
+    executor        text NOT NULL,                 -- the pod or host that ran it
+    failure         text NOT NULL,                 -- why it is FAILED, in words
+    invariants      jsonb NOT NULL                 -- [{"name", "holds", "checkedAt", "detail"}]
+);
+CREATE TABLE {schema}.ledger_attempts (
+    change_key      text NOT NULL REFERENCES {schema}.ledger_changes,
+    attempt         integer NOT NULL,
+    token           uuid NOT NULL UNIQUE,
+    source_revision text NOT NULL,
+    state           text NOT NULL CHECK (state IN ('RUNNING', 'SUCCEEDED', 'FAILED')),
+    started_at      timestamptz NOT NULL,
+    finished_at     timestamptz,
+    exit_code       integer,                       -- NULL where the command's end is not known
+    result_digest   text NOT NULL,
+    job_uid         text NOT NULL,
+    executor        text NOT NULL,
+    failure         text NOT NULL,
+    PRIMARY KEY (change_key, attempt)
+);
+CREATE TABLE {schema}.ledger_decisions (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    change_key      text NOT NULL REFERENCES {schema}.ledger_changes,
+    attempt         integer NOT NULL,              -- the one that was judged
+    verdict         text NOT NULL CHECK (verdict IN ('succeeded', 'failed', 'retry')),
+    issued          integer,                       -- the attempt that may run now
+    reason          text NOT NULL CHECK (reason <> ''),
+    evidence        text NOT NULL CHECK (evidence <> ''),
+    decided_by      text NOT NULL,
+    database_role   text NOT NULL DEFAULT session_user,
+    decided_at      timestamptz NOT NULL,
+    state_before    text NOT NULL,
+    lease_before    timestamptz,
+    forced          boolean NOT NULL
+);
