@@ -1,0 +1,19 @@
+// Package executor runs a command under a claim of the migration ledger.
+//
+//	claim -> start the command -> renew the lease -> it ends -> check the invariants -> complete
+//
+// Nothing is run that is not granted. While the command runs its lease is renewed, a
+// third of its length after the last time. When a renewal says that the lease is lost,
+// or none was had until shortly before it runs out, the command's process group gets
+// SIGTERM, and SIGKILL before the lease is over: then nobody can take it for dead while
+// it is still at work. The same happens within the grace period when the executor is
+// told to stop. The length of a lease is measured on the monotonic clock from the moment
+// that it was asked for, so that it never looks longer here than to the database.
+//
+// Whoever is killed leaves a row in state RUNNING, whose lease runs out: a person
+// investigates. On Linux the command gets SIGKILL when its executor dies; processes that
+// it has started itself may live on, which is one more reason to look before a retry.
+//
+// A command that ended while processes of its group, or holders of its output, go on is
+// not done: they are stopped and the attempt is FAILED.
+package executor
