@@ -19,9 +19,9 @@ KUBE3 = $(foreach p,chartutil lint/rules,-X $(H3)/pkg/$(p).k8sVersionMajor=1 -X 
 RELEASE = -trimpath -ldflags '-s -w'
 
 # Static programs, as those that are released: an image holds nothing else.
-build e2e bench-argocd tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes: export CGO_ENABLED = 0
+build e2e bench-argocd tools helm3 helm4 kustomize sops migrations e2e-tools argocd2 argocd3 etcd kubernetes: export CGO_ENABLED = 0
 
-.PHONY: build test race lint bench bench-argocd e2e health oracle flux goldens fuzz tools helm3 helm4 kustomize sops e2e-tools argocd2 argocd3 etcd kubernetes ci
+.PHONY: build test race lint bench bench-argocd e2e health oracle flux goldens fuzz tools helm3 helm4 kustomize sops migrations e2e-tools argocd2 argocd3 etcd kubernetes ci
 
 build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: ; go test -timeout 30m $(TESTFLAGS) ./...
@@ -40,6 +40,7 @@ helm3: ; go -C tools/helm3 build -trimpath -ldflags '-s -w -X $(H3)/internal/ver
 helm4: ; go -C tools/helm4 build -trimpath -ldflags '-s -w -X $(H4)/internal/version.version=$(H4VERSION)' -o ../../bin/helm4 $(H4)/cmd/helm
 kustomize: ; go -C tools/kustomize build $(RELEASE) -o ../../bin/kustomize sigs.k8s.io/kustomize/kustomize/v5
 sops: ; go -C tools/sops build $(RELEASE) -o ../../bin/sops github.com/getsops/sops/v3/cmd/sops
+migrations: ; go -C tools/migrations build $(RELEASE) -o ../../bin/migrations .
 e2e-tools: helm3 kustomize sops argocd2 argocd3 etcd kubernetes
 argocd2: ; go -C tools/argocd2 build $(RELEASE) -o ../../bin/argocd-2.14 github.com/argoproj/argo-cd/v2/cmd
 argocd3: ; go -C tools/argocd3 build $(RELEASE) -o ../../bin/argocd-3.2 github.com/argoproj/argo-cd/v3/cmd
