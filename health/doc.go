@@ -50,9 +50,17 @@
 //	message    a CEL expression. Numbers and booleans are printed; no value, or any other, is no message.
 //	           The default is the message of the first condition that the rule names, or none.
 //
-// Or it is one of the shorthands that stand for several rules, {kstatus: {}},
-// {job: {}} and {ledger: {}}. What each shorthand stands for is in presets.go, and
-// `hallmark health build --expand` prints it for a spec.
+// Or it is one of the shorthands that stand for several rules:
+//
+//	{kstatus: {}}  a resource that follows the conventions of kstatus, with the condition Ready
+//	{job: {}}      a Job of batch
+//	{ledger: {}}   a MigrationLedger. Degraded: a change failed, an invariant is broken, a lease has
+//	               expired. Healthy: all that the spec asks for is recorded as done, its invariants were checked
+//	               and hold, and the revision is the one that is asked for, which can be the one that
+//	               the plugin has stamped on the object. Progressing: everything else, also what is UNKNOWN.
+//
+// What each stands for is in presets.go, and `hallmark health build --expand` prints it
+// for a spec.
 //
 // # What an expression sees
 //

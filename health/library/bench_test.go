@@ -9,6 +9,7 @@ import (
 	"hallmark.dev/hallmark/health"
 	"hallmark.dev/hallmark/health/compile"
 	"hallmark.dev/hallmark/health/export"
+	"hallmark.dev/hallmark/health/library"
 	"hallmark.dev/hallmark/lua/vm"
 )
 
@@ -108,7 +109,7 @@ func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		var built []export.Script
 		for _, s := range specs {
-			checks, err := health.Parse(s.Check.File, readFile(b, s.Check.File))
+			checks, err := health.Parse(s.Check.File, readFile(b, library.Files, s.Check.File))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -25,7 +25,17 @@ import (
 // subjects is every spec of the library, compiled, with its cases.
 func subjects(t testing.TB) []suite.Subject {
 	t.Helper()
-	files, err := fs.Glob(library.Files, "*/*.yaml")
+	all := load(t, library.Files, "*/*.yaml")
+	if len(all) < 60 {
+		t.Fatalf("only %d specs", len(all))
+	}
+	return all
+}
+
+// load is every spec in the files that match a pattern, compiled, with its cases.
+func load(t testing.TB, from fs.ReadFileFS, pattern string) []suite.Subject {
+	t.Helper()
+	files, err := fs.Glob(from, pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,12 +44,12 @@ func subjects(t testing.TB) []suite.Subject {
 		if strings.HasSuffix(file, "_test.yaml") {
 			continue
 		}
-		checks, err := health.Parse(file, readFile(t, file))
+		checks, err := health.Parse(file, readFile(t, from, file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		beside := strings.TrimSuffix(file, ".yaml") + "_test.yaml"
-		tests, err := suite.Parse(beside, readFile(t, beside), func(name string) ([]byte, error) { return library.Files.ReadFile(name) })
+		tests, err := suite.Parse(beside, readFile(t, from, beside), from.ReadFile)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,15 +67,12 @@ func subjects(t testing.TB) []suite.Subject {
 			all = append(all, s)
 		}
 	}
-	if len(all) < 60 {
-		t.Fatalf("only %d specs", len(all))
-	}
 	return all
 }
 
-func readFile(t testing.TB, name string) []byte {
+func readFile(t testing.TB, from fs.ReadFileFS, name string) []byte {
 	t.Helper()
-	data, err := library.Files.ReadFile(name)
+	data, err := from.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,22 +86,34 @@ func TestCases(t *testing.T) {
 	for _, s := range subjects(t) {
 		t.Run(s.Check.Name, func(t *testing.T) {
 			t.Parallel()
-			report, err := suite.Run(s, suite.Options{
-				Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, CPU: func() time.Duration { return 0 }, NoCorpus: true,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range report.Cases {
-				for _, fault := range c.Faults {
-					t.Errorf("%s:%d: %s: %s", c.File, c.Line, c.Name, fault)
-				}
-			}
-			for _, rule := range report.Unreached() {
-				t.Errorf("%s:%d: no case reaches %s", s.Check.File, rule.Line, rule.Label)
-			}
+			runAll(t, s)
 		})
 	}
+}
+
+// runAll runs the cases of a spec and requires that they reach every rule.
+func runAll(t *testing.T, s suite.Subject) {
+	t.Helper()
+	for _, rule := range run(t, s).Unreached() {
+		t.Errorf("%s:%d: no case reaches %s", s.Check.File, rule.Line, rule.Label)
+	}
+}
+
+// run runs the cases of a spec in the VM and in cel-go.
+func run(t *testing.T, s suite.Subject) *suite.Report {
+	t.Helper()
+	report, err := suite.Run(s, suite.Options{
+		Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, CPU: func() time.Duration { return 0 }, NoCorpus: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Cases {
+		for _, fault := range c.Faults {
+			t.Errorf("%s:%d: %s: %s", c.File, c.Line, c.Name, fault)
+		}
+	}
+	return report
 }
 
 // TestTogether requires that the whole library can stand in one argocd-cm: no two

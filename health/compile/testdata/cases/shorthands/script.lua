@@ -22,6 +22,11 @@ local function lacks(value, key)
   return value[key] == nil and value[1] == nil
 end
 
+-- value.?key: is there a value that can be asked?
+local function open(value, key)
+  return value ~= nil and (type(value) ~= "table" or type(key) == "number" or value[1] == nil)
+end
+
 -- value.?key.orValue(default)
 local function getOr(value, key, default)
   if type(value) == "table" then
@@ -34,6 +39,11 @@ end
 -- true, false, or nil for neither
 local function truth(yes, no)
   if yes then return true elseif no then return false end
+end
+
+-- a == b for anything but two collections
+local function equal(a, b)
+  if a ~= nil and b ~= nil then return a == b end
 end
 
 -- a == b, collections by what they hold
@@ -192,6 +202,8 @@ local observedGeneration = field(status, "observedGeneration")
 local generation = field(metadata, "generation")
 local changes = field(status, "changes")
 local spec_changes = field(spec, "changes")
+local annotations = field(metadata, "annotations")
+local hallmark_dev_source_revision = field(annotations, "hallmark.dev/source-revision")
 if type(conditions) ~= "table" then
   conditions = {}
 end
@@ -243,7 +255,13 @@ if seen
   and type(generation) == "number"
   and seen < generation
 then
-  return verdict("Progressing", "waiting for the controller to observe the latest generation")
+  return verdict(
+    "Progressing",
+    concat(
+      2,
+      { "waiting for the controller to observe the latest generation", join(map(filter(getOr(status, "conditions", {}), function(c) return truth(field(c, "type") == "DatabaseUnreachable" and field(c, "status") == "True", field(c, "type") ~= nil and field(c, "type") ~= "DatabaseUnreachable" or field(c, "status") ~= nil and field(c, "status") ~= "True") end), function(c) return concat(2, { "; DatabaseUnreachable: ", getOr(c, "message", "") }) end), "") }
+    )
+  )
 end
 
 -- rule 3.2, line 10
@@ -256,7 +274,7 @@ end) then
     "Degraded",
     concat(
       2,
-      { "failed: ", join(map(filter(changes, function(c) return truth(field(c, "state") == "FAILED" and find(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) end), field(c, "state") ~= nil and field(c, "state") ~= "FAILED" or all(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) == false end)) end), function(c) return field(c, "key") end), ", ") }
+      { "failed: ", join(map(filter(changes, function(c) return truth(field(c, "state") == "FAILED" and find(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) end), field(c, "state") ~= nil and field(c, "state") ~= "FAILED" or all(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) == false end)) end), function(c) return concat(2, { field(c, "key"), field(c, "message") ~= nil and concat(2, { ": ", field(c, "message") }) or lacks(c, "message") and "" or nil }) end), ", ") }
     )
   )
 end
@@ -274,7 +292,10 @@ end)
 if found then
   return verdict(
     "Degraded",
-    type(found.key) == "string" and "an invariant is broken: " .. found.key or nil
+    concat(
+      4,
+      { "an invariant is broken: ", found.key, ": ", join(map(filter(found.invariants, function(each_i) return equal(getOr(each_i, "holds", true), false) end), function(each_i) return field(each_i, "name") end), ", ") }
+    )
   )
 end
 
@@ -292,7 +313,7 @@ end
 
 -- rule 3.6, line 10
 local function test2(each_i)
-  return type(each_i) == "table" and each_i.holds == true
+  return getOr(each_i, "holds", false) == true
 end
 if empty(spec_changes) == false
   and every(spec_changes, function(s)
@@ -301,7 +322,11 @@ if empty(spec_changes) == false
         and same(c.key, field(s, "key"))
         and c.state == "SUCCEEDED"
         and (lacks(s, "sourceRevision") or same(field(s, "sourceRevision"), c.sourceRevision))
-        and (c.invariants == nil or all(c.invariants, test2))
+        and (getOr(s, "requireRenderedRevision", false) == false or same(hallmark_dev_source_revision, c.sourceRevision))
+        and every(getOr(s, "invariants", {}), function(n)
+          return find(getOr(c, "invariants", {}), function(each_i) return type(each_i) == "table" and same(each_i.name, n) end)
+        end)
+        and every(getOr(c, "invariants", {}), test2)
     end)
   end)
 then
@@ -315,25 +340,56 @@ then
 end
 
 -- rule 3.7, line 10
-if any(spec_changes, function(s)
-  return find(changes, function(c)
-    return type(c) == "table"
-      and same(c.key, field(s, "key"))
-      and c.state == "SUCCEEDED"
-      and field(s, "sourceRevision") ~= nil
-      and (c.sourceRevision == nil or same(field(s, "sourceRevision"), c.sourceRevision) == false)
-  end)
-end) then
+if lacks(status, "changes") then
   return verdict(
     "Progressing",
     concat(
       2,
-      { "recorded by another revision: ", join(map(filter(changes, function(c) return truth(find(spec_changes, function(s) return type(s) == "table" and same(s.key, field(c, "key")) and s.sourceRevision ~= nil and (lacks(c, "sourceRevision") or same(s.sourceRevision, field(c, "sourceRevision")) == false) end), every(spec_changes, function(s) return same(field(s, "key"), field(c, "key")) == false or lacks(s, "sourceRevision") or field(c, "sourceRevision") ~= nil and same(field(s, "sourceRevision"), field(c, "sourceRevision")) end)) end), function(c) return concat(3, { field(c, "key"), " by ", getOr(c, "sourceRevision", "one that is not known") }) end), ", ") }
+      { "nothing is recorded yet", join(map(filter(getOr(status, "conditions", {}), function(c) return truth(field(c, "type") == "DatabaseUnreachable" and field(c, "status") == "True", field(c, "type") ~= nil and field(c, "type") ~= "DatabaseUnreachable" or field(c, "status") ~= nil and field(c, "status") ~= "True") end), function(c) return concat(2, { "; DatabaseUnreachable: ", getOr(c, "message", "") }) end), "") }
     )
   )
 end
 
 -- rule 3.8, line 10
+if find(spec_changes, function(s) return type(s) == "table" and s.requireRenderedRevision == true end)
+  and open(metadata, "annotations")
+  and (annotations == nil or open(annotations, "hallmark.dev/source-revision"))
+  and hallmark_dev_source_revision == nil
+then
+  return verdict(
+    "Progressing",
+    concat(
+      2,
+      { "asks for the revision that was rendered, and has no annotation hallmark.dev/source-revision", join(map(filter(getOr(status, "conditions", {}), function(c) return truth(field(c, "type") == "DatabaseUnreachable" and field(c, "status") == "True", field(c, "type") ~= nil and field(c, "type") ~= "DatabaseUnreachable" or field(c, "status") ~= nil and field(c, "status") ~= "True") end), function(c) return concat(2, { "; DatabaseUnreachable: ", getOr(c, "message", "") }) end), "") }
+    )
+  )
+end
+
+-- rule 3.9, line 10
+if any(spec_changes, function(s)
+  return find(changes, function(c)
+    return type(c) == "table"
+      and same(c.key, field(s, "key"))
+      and c.state == "SUCCEEDED"
+      and (field(s, "sourceRevision") ~= nil and same(getOr(c, "sourceRevision", ""), field(s, "sourceRevision")) == false or getOr(s, "requireRenderedRevision", false) == true and same(getOr(c, "sourceRevision", ""), hallmark_dev_source_revision) == false)
+  end)
+end) then
+  return verdict(
+    "Progressing",
+    concat(
+      3,
+      { "recorded by another revision: ", join(map(filter(spec_changes, function(s) return truth(find(changes, function(c) return type(c) == "table" and same(c.key, field(s, "key")) and c.state == "SUCCEEDED" and (field(s, "sourceRevision") ~= nil and same(getOr(c, "sourceRevision", ""), field(s, "sourceRevision")) == false or getOr(s, "requireRenderedRevision", false) == true and same(getOr(c, "sourceRevision", ""), hallmark_dev_source_revision) == false) end), every(changes, function(c) return same(field(c, "key"), field(s, "key")) == false or field(c, "state") ~= nil and field(c, "state") ~= "SUCCEEDED" or (lacks(s, "sourceRevision") or same(getOr(c, "sourceRevision", ""), field(s, "sourceRevision"))) and (equal(getOr(s, "requireRenderedRevision", false), true) == false or same(getOr(c, "sourceRevision", ""), hallmark_dev_source_revision)) end)) end), function(s) return concat(5, { field(s, "key"), " by ", getOr(find(changes, function(c) return type(c) == "table" and same(c.key, field(s, "key")) end), "sourceRevision", "one that is not known"), ", not ", getOr(s, "sourceRevision", hallmark_dev_source_revision) }) end), "; "), join(map(filter(getOr(status, "conditions", {}), function(c) return truth(field(c, "type") == "DatabaseUnreachable" and field(c, "status") == "True", field(c, "type") ~= nil and field(c, "type") ~= "DatabaseUnreachable" or field(c, "status") ~= nil and field(c, "status") ~= "True") end), function(c) return concat(2, { "; DatabaseUnreachable: ", getOr(c, "message", "") }) end), "") }
+    )
+  )
+end
+
+-- rule 3.10, line 10
+local function test3(c)
+  return concat(
+    5,
+    { " (", field(c, "state"), field(c, "leaseUntil") ~= nil and concat(2, { " until ", field(c, "leaseUntil") }) or lacks(c, "leaseUntil") and "" or nil, ")", field(c, "message") ~= nil and concat(2, { ": ", field(c, "message") }) or lacks(c, "message") and "" or nil }
+  )
+end
 if any(spec_changes, function(s)
   return all(changes, function(c)
     return type(c) == "table"
@@ -343,15 +399,24 @@ end) then
   return verdict(
     "Progressing",
     concat(
-      2,
-      { "waiting for ", join(map(filter(spec_changes, function(s) return truth(all(changes, function(c) return type(c) == "table" and (same(c.key, field(s, "key")) == false or c.state ~= nil and c.state ~= "SUCCEEDED") end), find(changes, function(c) return type(c) == "table" and same(c.key, field(s, "key")) and c.state == "SUCCEEDED" end)) end), function(s) return field(s, "key") end), ", ") }
+      3,
+      { "waiting for ", join(map(filter(spec_changes, function(s) return truth(all(changes, function(c) return type(c) == "table" and (same(c.key, field(s, "key")) == false or c.state ~= nil and c.state ~= "SUCCEEDED") end), find(changes, function(c) return type(c) == "table" and same(c.key, field(s, "key")) and c.state == "SUCCEEDED" end)) end), function(s) return concat(2, { field(s, "key"), join(map(filter(changes, function(c) return same(field(c, "key"), field(s, "key")) end), test3), "") }) end), ", "), join(map(filter(getOr(status, "conditions", {}), function(c) return truth(field(c, "type") == "DatabaseUnreachable" and field(c, "status") == "True", field(c, "type") ~= nil and field(c, "type") ~= "DatabaseUnreachable" or field(c, "status") ~= nil and field(c, "status") ~= "True") end), function(c) return concat(2, { "; DatabaseUnreachable: ", getOr(c, "message", "") }) end), "") }
     )
   )
 end
 
--- rule 3.9, line 10
+-- rule 3.11, line 10
+local function test4(each_i)
+  return equal(getOr(each_i, "holds", false), true) == false
+end
 if empty(spec_changes) == false then
-  return verdict("Progressing", "an invariant is not checked yet")
+  return verdict(
+    "Progressing",
+    concat(
+      3,
+      { "an invariant is not checked yet: ", join(map(filter(spec_changes, function(s) return truth(every(changes, function(c) return same(field(c, "key"), field(s, "key")) == false or field(c, "state") ~= nil and field(c, "state") ~= "SUCCEEDED" or any(getOr(s, "invariants", {}), function(n) return all(getOr(c, "invariants", {}), function(each_i) return type(each_i) == "table" and same(each_i.name, n) == false end) end) or any(getOr(c, "invariants", {}), test4) end), find(changes, function(c) return type(c) == "table" and same(c.key, field(s, "key")) and c.state == "SUCCEEDED" and every(getOr(s, "invariants", {}), function(n) return find(getOr(c, "invariants", {}), function(each_i) return type(each_i) == "table" and same(each_i.name, n) end) end) and every(getOr(c, "invariants", {}), test2) end)) end), function(s) return field(s, "key") end), ", "), join(map(filter(getOr(status, "conditions", {}), function(c) return truth(field(c, "type") == "DatabaseUnreachable" and field(c, "status") == "True", field(c, "type") ~= nil and field(c, "type") ~= "DatabaseUnreachable" or field(c, "status") ~= nil and field(c, "status") ~= "True") end), function(c) return concat(2, { "; DatabaseUnreachable: ", getOr(c, "message", "") }) end), "") }
+    )
+  )
 end
 
 -- otherwise, line 1
