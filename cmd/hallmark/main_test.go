@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hallmark.dev/hallmark/internal/pgtest"
 )
 
 // The command line is tested by scripts, one for each risk, in testdata/script.
@@ -16,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "update the expected output inside the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(temporary{m}, map[string]func(){
+	testscript.Main(withServer{temporary{m}}, map[string]func(){
 		"hallmark": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
@@ -41,6 +43,11 @@ func (m temporary) Run() int {
 	return m.M.Run()
 }
 
+// withServer stops the database server of the tests, where one was started.
+type withServer struct{ temporary }
+
+func (m withServer) Run() int { return pgtest.Main(m.temporary) }
+
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -48,12 +55,15 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "database": database, "role": role, "sql": sql, "record": record,
+		},
 		Setup: func(env *testscript.Env) error {
 			root, err := os.Getwd()
 			if err != nil {
 				return err
 			}
+			env.Values[scriptTest{}] = env.T()
 			env.Setenv("EXAMPLES", root+"/../../examples")
 			env.Setenv("SOPS", root+"/../../plugin/decrypt/testdata") // files encrypted by the real sops, and test-only keys
 			return nil

@@ -51,7 +51,7 @@ func rootCommand(env *environment) *cobra.Command {
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
-		renderCommand(env), generateCommand(env), parametersCommand(env), serveCommand(env), verifyCommand(env), policyCommand(env), healthCommand(env), versionCommand(env))
+		renderCommand(env), generateCommand(env), parametersCommand(env), serveCommand(env), verifyCommand(env), policyCommand(env), healthCommand(env), ledgerCommand(env), versionCommand(env))
 	for _, cmd := range root.Commands() {
 		args := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, given []string) error {
@@ -73,8 +73,19 @@ func (env *environment) exit(err error) int {
 	if isUsage(err) {
 		return exitUsage
 	}
+	if c, ok := errors.AsType[coded](err); ok {
+		return c.code
+	}
 	return exitFailed
 }
+
+// coded is an error with an exit code of its own, of a command that documents it.
+type coded struct {
+	error
+	code int
+}
+
+func (c coded) Unwrap() error { return c.error }
 
 func isUsage(err error) bool {
 	usage := usageError{}

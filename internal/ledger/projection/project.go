@@ -152,6 +152,10 @@ func invariants(c *ChangeStatus, so func(holds *bool) bool) string {
 	return list(names, ", ")
 }
 
+// neverObserved is the generation that a new object has observed, by the default that its
+// CustomResourceDefinition gives.
+const neverObserved = -1
+
 // unread is the status of an object whose database cannot be read.
 func unread(o *MigrationLedger, r Reading) Status {
 	status := o.Status

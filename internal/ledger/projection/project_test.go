@@ -272,6 +272,7 @@ func (c verdictCase) project() (*MigrationLedger, Status) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: GroupVersion.String(), Kind: Kind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "checkout", Generation: 3},
 		Spec:       Spec{Database: "default", Tool: Hallmark, Changes: []ChangeSpec{{Key: index}, {Key: totals}}},
+		Status:     Status{ObservedGeneration: neverObserved},
 	}
 	if c.object != nil {
 		c.object(o)

@@ -70,7 +70,7 @@ func (s Spec) Source() Source {
 
 // Status is what a database has of the changes.
 type Status struct {
-	ObservedGeneration int64              `json:"observedGeneration,omitempty"` // the one that Changes answers
+	ObservedGeneration int64              `json:"observedGeneration,omitempty"` // the one that Changes answers, -1 where none was read
 	Summary            string             `json:"summary,omitempty"`            // how many are good, as in 1/2
 	Changes            []ChangeStatus     `json:"changes,omitempty"`            // in the order of the spec
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`

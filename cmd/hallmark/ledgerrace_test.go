@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceDetector makes a process several times larger.
+const raceDetector = true

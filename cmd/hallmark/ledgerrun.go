@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/ledger"
+	"hallmark.dev/hallmark/internal/ledger/executor"
+)
+
+// runFlags are the flags of `hallmark ledger run`.
+type runFlags struct {
+	ledger      ledgerFlags
+	request     ledger.Request
+	invariants  []string
+	grace       time.Duration
+	resultFile  string
+	noInstall   bool
+	alreadyDone int
+}
+
+// The bounds of a lease: a shorter one is not renewed in time by a busy machine, a longer
+// one keeps people waiting before they may look.
+const (
+	minLease = 3 * time.Second
+	maxLease = 24 * time.Hour
+)
+
+func ledgerRunCommand(env *environment) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use: "run --change-key KEY --source-revision REVISION -- COMMAND...", Short: "Run a command once, under a claim",
+		Long: ledgerRunHelp, Example: ledgerRunExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
+				return usageError{errors.New("the command to run stands behind --")}
+			}
+			return env.runUnderClaim(cmd.Context(), &f, args)
+		},
+	}
+	flags := cmd.Flags()
+	f.ledger.flags(cmd)
+	flags.StringVar(&f.request.Key, "change-key", "", "`key` of the change, such as checkout:add-order-index:v3 (required)")
+	flags.StringVar(&f.request.SourceRevision, "source-revision", "", "`revision` that asks for the change (required)")
+	flags.DurationVar(&f.request.Lease, "lease", 10*time.Minute, "how long others wait for a sign of life; it is renewed while the command runs")
+	flags.StringArrayVar(&f.invariants, "invariant", nil, "`NAME=SQL` that must return true once the command has ended (repeatable)")
+	flags.StringVar(&f.request.Target, "target", "", "`name` of the cluster or database, where each has a ledger of its own")
+	flags.StringVar(&f.request.SchemaVersion, "schema-version", "", "`version` of the application's schema once the change is done")
+	flags.StringVar(&f.request.JobUID, "job-uid", "", "`uid` of the Job")
+	flags.StringVar(&f.request.Executor, "executor", "", "`name` of this executor (default: the host name, which is the pod's)")
+	flags.DurationVar(&f.grace, "grace-period", 20*time.Second, "how long the command has between SIGTERM and SIGKILL; 10 s less than the pod's terminationGracePeriodSeconds")
+	flags.StringVar(&f.resultFile, "result-file", "", "`file` that gets the result, too, such as /dev/termination-log")
+	flags.BoolVar(&f.noInstall, "no-install", false, "do not create the ledger's tables where they are missing")
+	flags.IntVar(&f.alreadyDone, "already-done-exit-code", executor.ExitDone, "exit `code` where the change was done before")
+	return cmd
+}
+
+// check says which of the flags are wrong.
+func (f *runFlags) check() ([]ledger.Query, error) {
+	for name, value := range map[string]string{"--change-key": f.request.Key, "--source-revision": f.request.SourceRevision} {
+		if err := checkName(value); err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", name, err)}
+		}
+	}
+	switch {
+	case f.request.Lease < minLease || f.request.Lease > maxLease:
+		return nil, usageError{fmt.Errorf("--lease: got %s, want %s to %s", f.request.Lease, minLease, maxLease)}
+	case f.grace < 0:
+		return nil, usageError{fmt.Errorf("--grace-period: got %s, want no less than 0", f.grace)}
+	case f.alreadyDone < 0 || f.alreadyDone > 255:
+		return nil, usageError{fmt.Errorf("--already-done-exit-code: got %d, want 0 to 255", f.alreadyDone)}
+	}
+	var out []ledger.Query
+	for _, text := range f.invariants {
+		name, sql, found := strings.Cut(text, "=")
+		if !found || strings.TrimSpace(sql) == "" {
+			return nil, usageError{errors.New("--invariant: want NAME=SQL")} // the text may hold values
+		}
+		if err := checkName(name); err != nil {
+			return nil, usageError{fmt.Errorf("--invariant: the name: %w", err)}
+		}
+		if slices.ContainsFunc(out, func(q ledger.Query) bool { return q.Name == name }) {
+			return nil, usageError{fmt.Errorf("--invariant: %q is there twice", name)}
+		}
+		out = append(out, ledger.Query{Name: name, SQL: sql})
+	}
+	return out, nil
+}
+
+// maxName is the longest name in the ledger, in bytes: that of a MigrationLedger.
+const maxName = 253
+
+// checkName says what is wrong with a key, a revision or the name of an invariant.
+func checkName(s string) error {
+	switch {
+	case s == "":
+		return errors.New("it is missing")
+	case len(s) > maxName:
+		return fmt.Errorf("it has %d bytes, want at most %d", len(s), maxName)
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
+		return fmt.Errorf("%q has spaces or characters that are not printable", s)
+	}
+	return nil
+}
+
+func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command []string) error {
+	invariants, err := f.check()
+	if err != nil {
+		return err
+	}
+	// A renewal that gets no answer must leave time for the next.
+	f.ledger.timeout = min(f.ledger.timeout, f.request.Lease/3)
+	db, l, err := f.ledger.open(env)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	checks, _, err := f.ledger.open(env)
+	if err != nil {
+		return err
+	}
+	defer checks.Close()
+	result := func([]byte) error { return nil }
+	if f.resultFile != "" {
+		// A file that is mounted cannot be replaced, only written.
+		file, err := os.OpenFile(f.resultFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		result = func(data []byte) error { _, err := file.Write(data); return errors.Join(err, file.Close()) }
+	}
+	if f.request.Executor == "" {
+		f.request.Executor, _ = os.Hostname()
+	}
+	f.request.Token = newToken()
+	o := executor.Options{
+		Ledger: l, Request: f.request, Invariants: invariants, Check: checks, Grace: f.grace,
+		Command: command, Env: f.environ(env), Output: env.stderr,
+	}
+	r, err := executor.Run(ctx, o)
+	if ledger.KindOf(err) == ledger.NotInstalled && !f.noInstall {
+		if err := l.Install(ctx); err != nil {
+			return err
+		}
+		r, err = executor.Run(ctx, o)
+	}
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	_, err = env.stdout.Write(data)
+	if err = errors.Join(err, result(data)); err != nil {
+		return err
+	}
+	if code := r.Outcome.ExitCode(f.alreadyDone); code != exitDone {
+		return coded{diag.WithHint(errors.New(r.Message), r.Next), code}
+	}
+	return nil
+}
+
+// environ is the environment of the command: without the address of the ledger, and with
+// what it runs for.
+func (f *runFlags) environ(env *environment) []string {
+	out := slices.DeleteFunc(env.environ(), func(entry string) bool { return strings.HasPrefix(entry, ledgerDSN+"=") })
+	return append(out, "HALLMARK_CHANGE_KEY="+f.request.Key, "HALLMARK_SOURCE_REVISION="+f.request.SourceRevision)
+}
+
+// newToken is a random UUID.
+func newToken() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
