@@ -79,6 +79,9 @@ func (env *environment) project(ctx context.Context, f *projectFlags) error {
 		return f.observed(ctx, c, o)
 	}
 	outcomes, err := c.Once(ctx)
+	if err != nil && len(outcomes) == 0 { // an empty list would say that there are none
+		return err
+	}
 	text, formatted := printOutcomes(outcomes, f.output)
 	_, written := env.stdout.Write(text)
 	return errors.Join(err, formatted, written)

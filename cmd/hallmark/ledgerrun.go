@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -26,7 +27,7 @@ type runFlags struct {
 	invariants  []string
 	grace       time.Duration
 	resultFile  string
-	noInstall   bool
+	install     bool
 	alreadyDone int
 }
 
@@ -46,6 +47,10 @@ func ledgerRunCommand(env *environment) *cobra.Command {
 			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
 				return usageError{errors.New("the command to run stands behind --")}
 			}
+			if program, _, assigns := strings.Cut(args[0], "="); assigns && !strings.Contains(program, "/") || isAddress(args[0]) {
+				// It may hold a password.
+				return usageError{diag.WithHint(errors.New("behind -- stands something else than a program"), hintAssignment)}
+			}
 			return env.runUnderClaim(cmd.Context(), &f, args)
 		},
 	}
@@ -61,7 +66,7 @@ func ledgerRunCommand(env *environment) *cobra.Command {
 	flags.StringVar(&f.request.Executor, "executor", "", "`name` of this executor (default: the host name, which is the pod's)")
 	flags.DurationVar(&f.grace, "grace-period", 20*time.Second, "how long the command has between SIGTERM and SIGKILL; 10 s less than the pod's terminationGracePeriodSeconds")
 	flags.StringVar(&f.resultFile, "result-file", "", "`file` that gets the result, too, such as /dev/termination-log")
-	flags.BoolVar(&f.noInstall, "no-install", false, "do not create the ledger's tables where they are missing")
+	flags.BoolVar(&f.install, "install", false, "make the ledger's tables where they are missing; in a wrong database that is an empty ledger, in which nothing was done yet")
 	flags.IntVar(&f.alreadyDone, "already-done-exit-code", executor.ExitDone, "exit `code` where the change was done before")
 	return cmd
 }
@@ -119,6 +124,12 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 	if err != nil {
 		return err
 	}
+	steadfast()
+	checks, _, err := f.ledger.open(env)
+	if err != nil {
+		return err
+	}
+	defer checks.Close()
 	// A renewal that gets no answer must leave time for the next.
 	f.ledger.timeout = min(f.ledger.timeout, f.request.Lease/3)
 	db, l, err := f.ledger.open(env)
@@ -126,20 +137,11 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 		return err
 	}
 	defer db.Close()
-	checks, _, err := f.ledger.open(env)
+	result, err := resultFile(f.resultFile)
 	if err != nil {
 		return err
 	}
-	defer checks.Close()
-	result := func([]byte) error { return nil }
-	if f.resultFile != "" {
-		// A file that is mounted cannot be replaced, only written.
-		file, err := os.OpenFile(f.resultFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		if err != nil {
-			return err
-		}
-		result = func(data []byte) error { _, err := file.Write(data); return errors.Join(err, file.Close()) }
-	}
+	defer result.close()
 	if f.request.Executor == "" {
 		f.request.Executor, _ = os.Hostname()
 	}
@@ -149,7 +151,7 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 		Command: command, Env: f.environ(env), Output: env.stderr,
 	}
 	r, err := executor.Run(ctx, o)
-	if ledger.KindOf(err) == ledger.NotInstalled && !f.noInstall {
+	if ledger.KindOf(err) == ledger.NotInstalled && f.install {
 		if err := l.Install(ctx); err != nil {
 			return err
 		}
@@ -158,19 +160,55 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(r, "", "  ")
+	data, err := indented(r)
 	if err != nil {
 		return err
 	}
-	data = append(data, '\n')
 	_, err = env.stdout.Write(data)
-	if err = errors.Join(err, result(data)); err != nil {
-		return err
+	err = errors.Join(err, result.write(data))
+	// What came of the change is recorded, whether or not it can be printed.
+	code := r.Outcome.ExitCode(f.alreadyDone)
+	if r.Outcome != executor.Done && r.Outcome != executor.AlreadyDone {
+		return coded{diag.WithHint(errors.Join(errors.New(r.Message), err), r.Next), code}
 	}
-	if code := r.Outcome.ExitCode(f.alreadyDone); code != exitDone {
-		return coded{diag.WithHint(errors.New(r.Message), r.Next), code}
+	return coded{err, code}
+}
+
+// steadfast keeps a second SIGTERM from ending the process while the command has its
+// grace, and lets the command have SIGPIPE, which a pipeline ends by: a signal that this
+// process ignores, its children do as well. A write to a closed pipe stays an error.
+func steadfast() {
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+}
+
+// A result is a file that is there already where Kubernetes mounts it, and cannot be
+// replaced. Until there is something to write it stays as it is.
+type result struct{ file *os.File }
+
+func resultFile(name string) (result, error) {
+	if name == "" {
+		return result{}, nil
 	}
-	return nil
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	return result{file}, err
+}
+
+func (r result) write(data []byte) error {
+	if r.file == nil {
+		return nil
+	}
+	_, err := r.file.WriteAt(data, 0)
+	// A device has no length.
+	if info, statErr := r.file.Stat(); err == nil && statErr == nil && info.Mode().IsRegular() {
+		err = r.file.Truncate(int64(len(data)))
+	}
+	return err
+}
+
+func (r result) close() {
+	if r.file != nil {
+		_ = r.file.Close()
+	}
 }
 
 // environ is the environment of the command: without the address of the ledger, and with

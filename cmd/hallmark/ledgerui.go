@@ -29,9 +29,21 @@ where nothing is missing no right to make tables is needed. Says which version t
 tables have.
 
 Where only an administrator may make tables, --print gives the SQL; it needs no
-database, and run again it does nothing. Who runs changes needs USAGE on the schema and
-SELECT, INSERT and UPDATE on its tables, who records decisions the same, who reads the
-status USAGE and SELECT.`
+database, and run again it does nothing.
+
+Beside USAGE on the schema, the roles of the other commands need
+
+  run      SELECT and INSERT on ledger_changes and ledger_attempts, and UPDATE of what
+           changes in them: not of change_key, target and issued. A role that may write
+           issued can let a change run again with no decision on record.
+  recover  SELECT on both and on ledger_decisions; UPDATE of state, finished_at and
+           failure on both, and of issued, token and lease_until on ledger_changes;
+           INSERT on ledger_decisions, where a role without a right on database_role
+           cannot decide in the name of another
+  status   SELECT on ledger_changes, for --history and -o json on all three
+  project  SELECT on ledger_changes
+
+The statements are in manifests/ledger/README.md of hallmark.`
 
 const ledgerInstallExample = `  hallmark ledger install
   hallmark ledger install --dsn-file /run/secrets/ledger/dsn --schema releases

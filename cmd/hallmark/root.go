@@ -69,17 +69,20 @@ func (env *environment) exit(err error) int {
 	if err == nil {
 		return exitDone
 	}
+	if c, ok := errors.AsType[coded](err); ok {
+		if c.error != nil {
+			printError(env.stderr, c.error)
+		}
+		return c.code
+	}
 	printError(env.stderr, err)
 	if isUsage(err) {
 		return exitUsage
 	}
-	if c, ok := errors.AsType[coded](err); ok {
-		return c.code
-	}
 	return exitFailed
 }
 
-// coded is an error with an exit code of its own, of a command that documents it.
+// coded is an exit code of a command that documents its own, with an error or without.
 type coded struct {
 	error
 	code int

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -75,6 +74,7 @@ func (l *Ledger) twice(f func() error) error {
 // decided about the attempt, or where it ran out: then nothing may go on.
 func (l *Ledger) Renew(ctx context.Context, key, token string, lease time.Duration) (until time.Time, held bool, err error) {
 	err = l.twice(func() error {
+		until, held = time.Time{}, false // a row may have come of a transaction that failed
 		return l.db.Query(ctx, func(scan func(...any) error) error {
 			held = true
 			return scan(&until)
@@ -105,7 +105,7 @@ SELECT ` + columns + ` FROM done`
 // where the attempt is no longer the caller's: then the row that stands there is
 // returned. It takes one round trip, two where the first wrote nothing.
 func (l *Ledger) Complete(ctx context.Context, key, token string, o Outcome) (c Change, completed bool, err error) {
-	invariants, err := json.Marshal(slices.Concat([]Invariant{}, o.Invariants))
+	invariants, err := json.Marshal(append([]Invariant{}, o.Invariants...)) // [] and not null
 	if err != nil {
 		return Change{}, false, err
 	}
@@ -137,28 +137,21 @@ func (l *Ledger) Complete(ctx context.Context, key, token string, o Outcome) (c 
 	return c, completed, nil
 }
 
-// Recheck writes the outcome of invariants that were checked anew, beside those of other
-// names, to a change that SUCCEEDED and is still at that attempt.
-func (l *Ledger) Recheck(ctx context.Context, c Change, checked []Invariant) ([]Invariant, error) {
-	merged := slices.Clone(c.Invariants)
-	for _, i := range checked {
-		if at := slices.IndexFunc(merged, func(old Invariant) bool { return old.Name == i.Name }); at >= 0 {
-			merged[at] = i
-		} else {
-			merged = append(merged, i)
-		}
-	}
-	data, err := json.Marshal(merged)
+// Recheck writes the outcome of invariants that were checked anew, in the place of those
+// before, to a change that SUCCEEDED and is still at that attempt: what a release no
+// longer asks is no longer held against it.
+func (l *Ledger) Recheck(ctx context.Context, c Change, checked []Invariant) error {
+	data, err := json.Marshal(append([]Invariant{}, checked...))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = l.twice(func() error {
-		return l.db.Query(ctx, func(scan func(...any) error) error { return nil },
+		return l.db.Query(ctx, func(func(...any) error) error { return nil },
 			l.sql(`UPDATE {schema}.ledger_changes SET invariants = $3::jsonb WHERE change_key = $1 AND attempt = $2::integer AND state = 'SUCCEEDED'`),
 			c.Key, c.Attempt, string(data))
 	})
 	if err != nil {
-		return nil, fmt.Errorf("recording the invariants of %q: %w", c.Key, err)
+		return fmt.Errorf("recording the invariants of %q: %w", c.Key, err)
 	}
-	return merged, nil
+	return nil
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // defaultTimeout bounds a statement, and the connection before it.
@@ -32,9 +30,7 @@ type DB struct {
 	config  Config
 	connect *pgx.ConnConfig
 	turn    chan struct{} // holds a value while a statement runs
-
-	mu   sync.Mutex
-	conn *pgx.Conn
+	conn    *pgx.Conn     // of whoever has the turn
 }
 
 // Open reads the address. Nothing is connected yet.
@@ -48,16 +44,19 @@ func Open(c Config) (*DB, error) {
 	if connect.RuntimeParams["application_name"] == "" {
 		connect.RuntimeParams["application_name"] = "hallmark"
 	}
+	// The forms that values are read in, whatever the database's own are.
+	connect.RuntimeParams["datestyle"] = "ISO"
+	connect.RuntimeParams["client_encoding"] = "UTF8"
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}
 	return &DB{config: c, connect: connect, turn: make(chan struct{}, 1)}, nil
 }
 
-// Close ends the connection.
+// Close ends the connection, after the statement that runs.
 func (db *DB) Close() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	db.turn <- struct{}{}
+	defer func() { <-db.turn }()
 	if db.conn == nil {
 		return
 	}
@@ -68,14 +67,24 @@ func (db *DB) Close() {
 }
 
 // Query runs a statement by itself, which takes one round trip, and calls each for each
-// row. The rows are those of one moment. scan is that of database/sql.
+// row. The rows are those of one moment. scan is that of database/sql. An error of each
+// is returned as it is. Where the connection turns out to be broken before a row came,
+// the statement is run again on a new one: it must be such that this does no harm.
 func (db *DB) Query(ctx context.Context, each func(scan func(dest ...any) error) error, sql string, args ...any) error {
 	return db.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, sql, args...)
 		if err != nil {
 			return err
 		}
-		return forEach(rows, each)
+		came := false
+		err = forEach(rows, func(scan func(...any) error) error {
+			came = true
+			return each(scan)
+		})
+		if err != nil && came {
+			return onceError{err}
+		}
+		return err
 	})
 }
 
@@ -90,7 +99,7 @@ func forEach(rows pgx.Rows, each func(scan func(dest ...any) error) error) error
 	}
 	for rows.Next() {
 		if err := each(scan); err != nil {
-			return err
+			return callerError{err}
 		}
 	}
 	return rows.Err()
@@ -99,8 +108,14 @@ func forEach(rows pgx.Rows, each func(scan func(dest ...any) error) error) error
 // callerError is an error that came from what was called, and not from the database.
 type callerError struct{ error }
 
+// onceError is an error after which the same must not be done again unasked.
+type onceError struct{ error }
+
+func (e onceError) Unwrap() error { return e.error }
+
 // use calls f with a connection and classifies what it returns. A connection that broke
-// while nobody used it is replaced: nothing was sent.
+// while nobody used it shows that only when it is used: f is then called again with a new
+// one.
 func (db *DB) use(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, db.config.Timeout)
 	defer cancel()
@@ -119,7 +134,7 @@ func (db *DB) use(ctx context.Context, f func(context.Context, *pgx.Conn) error)
 		if own, ok := errors.AsType[callerError](err); ok {
 			return own.error
 		}
-		if err == nil || fresh || !again || !pgconn.SafeToRetry(err) || ctx.Err() != nil {
+		if _, once := errors.AsType[onceError](err); err == nil || once || fresh || !again || !conn.IsClosed() || ctx.Err() != nil {
 			return db.classify(err)
 		}
 	}
@@ -127,8 +142,6 @@ func (db *DB) use(ctx context.Context, f func(context.Context, *pgx.Conn) error)
 
 // connection is the one that is there, or a new one.
 func (db *DB) connection(ctx context.Context) (conn *pgx.Conn, fresh bool, err error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
 	if db.conn != nil && !db.conn.IsClosed() {
 		return db.conn, false, nil
 	}
@@ -145,7 +158,16 @@ const tries = 10
 func (db *DB) transaction(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
 	return retried(func() error {
 		return db.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return f(ctx, tx) })
+			ends := false
+			err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+				err := f(ctx, tx)
+				ends = err == nil
+				return err
+			})
+			if err != nil && ends { // nobody knows whether it was committed
+				return onceError{err}
+			}
+			return err
 		})
 	})
 }
@@ -159,8 +181,9 @@ func retried(f func() error) error {
 	}
 }
 
-// isTimeout reports whether a statement took too long, which it would again.
+// isTimeout reports whether a statement, or its wait for a lock, took too long, which it
+// would again.
 func isTimeout(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code == "57014"
+	return ok && (e.Code == "57014" || e.Code == "55P03")
 }

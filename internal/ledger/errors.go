@@ -79,7 +79,10 @@ func (db *DB) classify(err error) error {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
 		found := Error{Other, answer.Code, "the database refused the statement"}
-		for n := len(answer.Code); n >= 2; n-- {
+		// A pooler says 08P01 of a connection that it ends; PostgreSQL of a statement with
+		// a parameter that nobody gave.
+		refused := answer.Code == "08P01" && answer.SeverityUnlocalized == "ERROR"
+		for n := len(answer.Code); n >= 2 && !refused; n-- {
 			if known, ok := byCode[answer.Code[:n]]; ok {
 				found.Kind, found.Fact = known.Kind, known.Fact
 				break
@@ -99,7 +102,7 @@ func (db *DB) classify(err error) error {
 		found.Fact = "stopped while waiting for the database"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		found.Fact += ": no answer in time"
-	case strings.Contains(err.Error(), "tls"), strings.Contains(err.Error(), "certificate"):
+	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "tls error: "): // crypto/tls and pgx; names are in that text, too
 		found.Fact += ": TLS is refused or its certificate is not trusted"
 	case !pgconn.SafeToRetry(err):
 		found.Fact = "the connection to the database was lost"

@@ -48,11 +48,13 @@ func steps() []string {
 func (l *Ledger) Script() string {
 	var out strings.Builder
 	literal := strings.ReplaceAll(l.schema, "'", "''")
-	// CREATE ... IF NOT EXISTS asks for the right to create before it looks.
-	fmt.Fprintf(&out, `BEGIN;
+	// CREATE ... IF NOT EXISTS asks for the right to create before it looks. Whoever waited
+	// for the lock must see what the other one made: at a higher isolation level it would
+	// not, and without a look into pg_namespace itself the function answers from a cache.
+	fmt.Fprintf(&out, `BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT pg_advisory_xact_lock(hashtextextended('hallmark ledger', 0));
 DO $hallmark$ BEGIN
-IF to_regnamespace('%s') IS NULL THEN
+IF NOT EXISTS (SELECT FROM pg_namespace WHERE oid = to_regnamespace('%s')) THEN
 CREATE SCHEMA %s;
 END IF;
 IF to_regclass('%s.ledger_versions') IS NULL THEN

@@ -12,34 +12,40 @@ import (
 type Query struct{ Name, SQL string }
 
 // Check runs an invariant in a transaction that may only read. A query that the
-// database refuses (a table that is not there) does not hold; one that it could not
-// answer (no connection, no lock, no time) is not checked. Detail never has what the
-// query read.
+// database refuses (a table that is not there, a write) does not hold; one that it could
+// not answer (no connection, no right, no lock, no time) is not checked. Detail never has
+// what the query read.
 func (db *DB) Check(ctx context.Context, q Query) Invariant {
 	out := Invariant{Name: q.Name}
 	found := func(holds bool, detail string) { out.Holds, out.Detail = &holds, detail }
-	err := db.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-			var now time.Time
-			if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
-				return err
-			}
-			out.CheckedAt = &now
-			rows, err := tx.Query(ctx, q.SQL)
-			if err != nil {
-				return err
-			}
-			found(judge(rows))
-			return rows.Err()
+	err := retried(func() error {
+		return db.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+				var now time.Time
+				if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+					return err
+				}
+				out.CheckedAt = &now
+				rows, err := tx.Query(ctx, q.SQL)
+				if err != nil {
+					return err
+				}
+				found(judge(rows))
+				return rows.Err()
+			})
 		})
 	})
 	if err == nil {
 		return out
 	}
 	out.Holds, out.Detail = nil, err.Error()
-	if answer, ok := errors.AsType[*Error](err); ok && answer.Code != "" && (answer.Kind == Other || answer.Kind == NotInstalled) {
+	answer, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && answer.Code != "" && (answer.Kind == Other || answer.Kind == NotInstalled):
 		found(false, "the database refuses the query (SQLSTATE "+answer.Code+")")
-	} else {
+	case ok && answer.Kind == ReadOnly: // the transaction is, wherever it runs
+		found(false, "the query writes, which an invariant may not (SQLSTATE "+answer.Code+")")
+	default:
 		out.CheckedAt = nil
 	}
 	return out

@@ -110,7 +110,7 @@ WHERE change_key = $1 RETURNING `+columns), d.Key, string(state), d.At, failure,
 	if err := forEach(rows, func(scan func(...any) error) error { return r.scan(scan) }); err != nil {
 		return Change{}, err
 	}
-	if _, err := tx.Exec(ctx, l.sql(`UPDATE {schema}.ledger_attempts SET state = $3, failure = $4, finished_at = COALESCE(finished_at, $5)
+	if _, err := tx.Exec(ctx, l.sql(`UPDATE {schema}.ledger_attempts SET state = $3, failure = COALESCE(NULLIF(failure, ''), $4), finished_at = COALESCE(finished_at, $5)
 WHERE change_key = $1 AND attempt = $2::integer`), d.Key, d.Attempt, string(state), failure, d.At); err != nil {
 		return Change{}, err
 	}

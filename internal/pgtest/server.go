@@ -219,10 +219,9 @@ func (s *Server) await() error {
 	}
 }
 
-// stop ends the server in one of PostgreSQL's ways: SIGINT closes all connections in
-// order, SIGQUIT leaves everything as it is, to be recovered at the next start.
-func (s *Server) stop(how syscall.Signal) error {
-	if err := s.command.Process.Signal(how); err != nil && !errors.Is(err, os.ErrProcessDone) {
+// stop ends the server and leaves everything as it is, to be recovered at the next start.
+func (s *Server) stop() error {
+	if err := s.command.Process.Signal(syscall.SIGQUIT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	select {
@@ -233,12 +232,14 @@ func (s *Server) stop(how syscall.Signal) error {
 	}
 }
 
-func (s *Server) remove() error { return errors.Join(s.stop(syscall.SIGINT), os.RemoveAll(s.dir)) }
+// remove ends the server at once: nobody needs what it would write. The workers of a fuzz
+// test have a second to end in.
+func (s *Server) remove() error { return errors.Join(s.stop(), os.RemoveAll(s.dir)) }
 
 // Stop ends the server as a crash does.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	if err := s.stop(syscall.SIGQUIT); err != nil {
+	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,12 +1,12 @@
 package executor
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -16,80 +16,119 @@ const settle = 2 * time.Second
 
 // A process is the command in a process group of its own.
 type process struct {
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has ended, and all of its group
-	end   Command       // once it has ended
+	pid    int           // of the command, and the number of its group
+	told   chan struct{} // closed when the group was told to end
+	forced chan struct{} // closed when the time for that was over
+	ended  chan struct{} // closed when the command has ended, and all of its group
+	end    Command       // once it has ended
+
+	mu   sync.Mutex
+	gone bool // the group is, and its number may be another's by now
 }
 
 // start starts the command. Its standard output is hashed on its way.
 func start(o *Options) (*process, error) {
 	adoptOrphans()
-	p := &process{cmd: exec.Command(o.Command[0], o.Command[1:]...), ended: make(chan struct{})}
-	digest := sha256.New()
-	p.cmd.Env = o.Env
-	p.cmd.Stdout, p.cmd.Stderr = io.MultiWriter(o.Output, digest), o.Output
-	p.cmd.SysProcAttr = groupOfItsOwn()
-	p.cmd.WaitDelay = settle
+	cmd := exec.Command(o.Command[0], o.Command[1:]...)
+	cmd.Env = o.Env
+	cmd.SysProcAttr = groupOfItsOwn()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, errors.Join(err, stdout.Close())
+	}
+	p := &process{told: make(chan struct{}), forced: make(chan struct{}), ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux tells the command of the death of this thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		begin := time.Now()
-		err := p.cmd.Start()
-		started <- err
-		if err != nil {
+		if err := cmd.Start(); err != nil {
+			started <- err
 			return
 		}
-		err = p.cmd.Wait()
-		p.end = Command{
-			ExitCode: p.cmd.ProcessState.ExitCode(),
-			Left:     errors.Is(err, exec.ErrWaitDelay) || p.outlived(),
-			Seconds:  int(time.Since(begin).Seconds()),
-			Digest:   "sha256:" + hex.EncodeToString(digest.Sum(nil)),
-		}
-		if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			p.end.Signal = status.Signal().String()
-		}
+		p.pid = cmd.Process.Pid
+		started <- nil
+		out := pass(stdout, stderr, o.Output)
+		// Not cmd.Wait, which never returns where nobody reads the log.
+		state, err := cmd.Process.Wait()
+		p.end = ended(state, err)
+		outlived := p.outlived()
+		p.end.held = out.finish()
+		p.end.Left = outlived || p.end.held
+		p.end.Seconds = int(time.Since(begin).Seconds())
+		p.end.Digest = "sha256:" + hex.EncodeToString(out.digest.Sum(nil))
 		close(p.ended)
 	}()
 	return p, <-started
 }
 
-// outlived reports whether processes of the group go on after its leader, and stops
-// those that do not end by themselves.
+func ended(state *os.ProcessState, err error) Command {
+	if err != nil {
+		return Command{ExitCode: -1}
+	}
+	out := Command{ExitCode: state.ExitCode()}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		out.Signal = status.Signal().String()
+	}
+	return out
+}
+
+// outlived waits for the rest of the group, and reports whether processes of it went on
+// that had to be killed. One that was told to end has its time for it.
 func (p *process) outlived() bool {
 	const interval = 10 * time.Millisecond
-	for range settle / interval {
-		if !p.anyLeft() {
-			return false
+	killed, before := false, isClosed(p.forced)
+	for n := 0; p.anyLeft(); n++ {
+		if n >= int(settle/interval) && !isClosed(p.told) || isClosed(p.forced) {
+			p.signal(syscall.SIGKILL)
+			killed = true
 		}
 		time.Sleep(interval)
+		killed = killed || isClosed(p.forced)
 	}
-	for p.anyLeft() {
-		p.signal(syscall.SIGKILL)
-		time.Sleep(interval)
-	}
-	return true
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	return killed && !before
 }
 
-// stop ends the group: in order, and after grace by force.
-func (p *process) stop(grace time.Duration) {
-	p.signal(syscall.SIGTERM)
-	p.signal(syscall.SIGCONT) // one that is paused learns of it, too
-	select {
-	case <-p.ended:
-	case <-time.After(grace):
-		p.signal(syscall.SIGKILL)
-		<-p.ended
+// stop tells the group to end, once, and kills it when the grace is over. The caller
+// stops the timer when the command has ended.
+func (p *process) stop(grace time.Duration) *time.Timer {
+	if !isClosed(p.told) {
+		close(p.told)
+		p.signal(syscall.SIGTERM)
+		p.signal(syscall.SIGCONT) // one that is paused learns of it, too
 	}
+	return time.AfterFunc(grace, func() {
+		p.mu.Lock()
+		if !isClosed(p.forced) {
+			close(p.forced)
+		}
+		p.mu.Unlock()
+		p.signal(syscall.SIGKILL)
+	})
 }
 
-// signal tells the whole group. It is gone where the system does not know it.
+// signal tells the whole group.
 func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		_ = syscall.Kill(-p.pid, s)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-p.ended: // its number may be another's by now
+	case <-c:
+		return true
 	default:
-		_ = syscall.Kill(-p.cmd.Process.Pid, s)
+		return false
 	}
 }

@@ -20,7 +20,7 @@ func adoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 // anyLeft reports whether processes of the group are alive.
 func (p *process) anyLeft() bool {
 	for {
-		pid, err := syscall.Wait4(-p.cmd.Process.Pid, nil, syscall.WNOHANG, nil)
+		pid, err := syscall.Wait4(-p.pid, nil, syscall.WNOHANG, nil)
 		switch {
 		case err == syscall.EINTR:
 		case err != nil: // no child is of that group

@@ -9,4 +9,4 @@ func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid:
 func adoptOrphans() {}
 
 // anyLeft reports whether processes of the group are there.
-func (p *process) anyLeft() bool { return syscall.Kill(-p.cmd.Process.Pid, 0) == nil }
+func (p *process) anyLeft() bool { return syscall.Kill(-p.pid, 0) == nil }

@@ -15,6 +15,7 @@ type keeper struct {
 	token  string
 	length time.Duration
 	margin time.Duration // before the end, in which the command is stopped
+	spare  time.Duration // of that, after it was killed: a busy machine is late
 
 	lost chan struct{} // closed when the lease is lost, or margin before it may be
 	done chan struct{} // closed when the keeper has ended
@@ -28,9 +29,10 @@ type keeper struct {
 // keep renews a lease that was asked for at the time asked.
 func keep(ctx context.Context, o *Options, asked time.Time) *keeper {
 	ctx, stop := context.WithCancel(ctx)
+	spare := min(10*time.Second, o.Request.Lease/10)
 	k := &keeper{
 		ledger: o.Ledger, key: o.Request.Key, token: o.Request.Token, length: o.Request.Lease,
-		margin: min(o.Grace, o.Request.Lease/4), lost: make(chan struct{}), done: make(chan struct{}), stop: stop,
+		margin: min(o.Grace, o.Request.Lease/4) + spare, spare: spare, lost: make(chan struct{}), done: make(chan struct{}), stop: stop,
 		end: asked.Add(o.Request.Lease),
 	}
 	go func() {
@@ -43,8 +45,12 @@ func keep(ctx context.Context, o *Options, asked time.Time) *keeper {
 // watch renews in one goroutine and waits for the end of the lease in this one: a
 // renewal that hangs does not keep it from being seen.
 func (k *keeper) watch(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan string, 1)
-	go func() { ended <- k.renew(ctx) }()
+	var renewals sync.WaitGroup
+	renewals.Go(func() { ended <- k.renew(ctx) })
+	defer renewals.Wait()
+	defer stop() // a lease that was given up is not made longer
 	for {
 		timer := time.NewTimer(time.Until(k.deadline().Add(-k.margin)))
 		select {
@@ -58,7 +64,7 @@ func (k *keeper) watch(ctx context.Context) {
 			}
 			return
 		case <-timer.C:
-			if time.Until(k.deadline()) <= k.margin {
+			if k.over() {
 				k.lose("it could not be renewed in time")
 				return
 			}
@@ -76,7 +82,7 @@ func (k *keeper) renew(ctx context.Context) string {
 		case <-time.After(wait):
 		}
 		asked := time.Now()
-		_, held, err := k.ledger.Renew(ctx, k.key, k.token, k.length)
+		held, err := k.ask(ctx)
 		switch {
 		case err != nil:
 			wait = min(time.Second, k.length/20)
@@ -91,11 +97,25 @@ func (k *keeper) renew(ctx context.Context) string {
 	}
 }
 
+// ask renews the lease. A connection that hangs leaves time for others.
+func (k *keeper) ask(ctx context.Context) (held bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, k.length/6)
+	defer cancel()
+	_, held, err = k.ledger.Renew(ctx, k.key, k.token, k.length)
+	return held, err
+}
+
+// over reports whether nothing may be begun under the lease any more.
+func (k *keeper) over() bool { return time.Until(k.deadline()) <= k.margin }
+
 func (k *keeper) deadline() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.end
 }
+
+// left is how long a command may go on.
+func (k *keeper) left() time.Duration { return time.Until(k.deadline()) - k.spare }
 
 func (k *keeper) lose(why string) {
 	k.mu.Lock()

@@ -19,8 +19,11 @@ const (
 	CommandFailed   Outcome = "failed"           // it ran and failed, which is recorded
 	LeaseLost       Outcome = "lease-lost"       // it was stopped because the lease was lost: nothing is recorded
 	NotRecorded     Outcome = "not-recorded"     // it ran, and what came of it could not be recorded
-	InvariantBroken Outcome = "invariant-broken" // it is recorded as SUCCEEDED, and an invariant does not hold or could not be checked
-	Unreachable     Outcome = "unreachable"      // the database could not be reached before anything was run
+	InvariantBroken Outcome = "invariant-broken" // it is recorded as SUCCEEDED, and an invariant does not hold
+	// InvariantUnchecked is that it is recorded as SUCCEEDED, and the database could not
+	// answer to an invariant.
+	InvariantUnchecked Outcome = "invariant-unchecked"
+	Unreachable        Outcome = "unreachable" // the database could not be reached before anything was run
 )
 
 // The exit codes of `hallmark ledger run`, a contract. 1 and 2 are those of every
@@ -32,6 +35,8 @@ const (
 	ExitFailed          = 5
 	ExitInvariantBroken = 6
 	ExitUnreachable     = 7
+
+	ExitInvariantUnchecked = 8
 )
 
 // ExitCode is what the process returns. alreadyDone is that of AlreadyDone.
@@ -47,6 +52,8 @@ func (o Outcome) ExitCode(alreadyDone int) int {
 		return ExitFailed
 	case InvariantBroken:
 		return ExitInvariantBroken
+	case InvariantUnchecked:
+		return ExitInvariantUnchecked
 	case Unreachable:
 		return ExitUnreachable
 	}
@@ -55,16 +62,17 @@ func (o Outcome) ExitCode(alreadyDone int) int {
 
 // next is what to do about an outcome.
 var next = map[Outcome]string{
-	Done:            "nothing",
-	AlreadyDone:     "nothing",
-	Held:            "wait until it ends, then run again: nothing will be repeated",
-	Investigate:     "do not re-run: find out how far it got, then record it with hallmark ledger recover",
-	FailedBefore:    "find out how far it got, then record it with hallmark ledger recover",
-	CommandFailed:   "find out how far it got, then record it with hallmark ledger recover",
-	LeaseLost:       "do not re-run: find out how far it got, then record it with hallmark ledger recover",
-	NotRecorded:     "do not re-run: once the lease is over, record this result with hallmark ledger recover",
-	InvariantBroken: "mend what the invariant looks at, then run again: the command is not repeated, the invariants are",
-	Unreachable:     "run again when the database answers: nothing was run",
+	Done:               "nothing",
+	AlreadyDone:        "nothing",
+	Held:               "wait until it ends, then run again: nothing will be repeated",
+	Investigate:        "do not re-run: find out how far it got, then record it with hallmark ledger recover",
+	FailedBefore:       "find out how far it got, then record it with hallmark ledger recover",
+	CommandFailed:      "find out how far it got, then record it with hallmark ledger recover",
+	LeaseLost:          "do not re-run: find out how far it got, then record it with hallmark ledger recover",
+	NotRecorded:        "do not re-run: once the lease is over, record this result with hallmark ledger recover",
+	InvariantBroken:    "mend what the invariant looks at, then run again: the command is not repeated, the invariants are",
+	InvariantUnchecked: "run again: the command is not repeated, the invariants are checked",
+	Unreachable:        "run again when the database answers: nothing was run",
 }
 
 // Result is what a run says, as one JSON document. Times are the database's.
@@ -104,6 +112,7 @@ type Command struct {
 	Seconds  int    `json:"seconds"`
 	// Left is true where the command ended before processes that it had started.
 	Left bool `json:"leftProcesses,omitempty"`
+	held bool // by some that are out of reach: of another group, and with its output
 }
 
 func (r *Result) record(c ledger.Change) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"sync"
+	"syscall"
 	"time"
 
 	"hallmark.dev/hallmark/internal/ledger"
@@ -23,8 +23,10 @@ type Options struct {
 	// Grace is how long the command has between SIGTERM and SIGKILL.
 	Grace   time.Duration
 	Command []string
-	Env     []string  // of the command
-	Output  io.Writer // gets its standard output and standard error
+	Env     []string // of the command
+	// Output gets the command's standard output and standard error, by one call at a
+	// time. A call that blocks may go on after Run has returned.
+	Output io.Writer
 }
 
 // recordTime is how long an executor that was told to stop goes on to record what came
@@ -37,13 +39,13 @@ const recordTime = 4 * time.Second
 func Run(ctx context.Context, o Options) (Result, error) {
 	r := Result{ChangeKey: o.Request.Key, Target: o.Request.Target, SourceRevision: o.Request.SourceRevision}
 	if _, err := exec.LookPath(o.Command[0]); err != nil {
-		return r, fmt.Errorf("the command %q cannot be run: %w", o.Command[0], errors.Unwrap(err))
+		return r, fmt.Errorf("the command %q cannot be run: %w", o.Command[0], reason(err))
 	}
 	asked := time.Now()
 	claim, err := o.Ledger.Claim(ctx, o.Request)
 	switch {
-	case err != nil && (ledger.KindOf(err) == ledger.Unreachable || ledger.KindOf(err) == ledger.Conflict):
-		return r.end(Unreachable, err.Error()), nil
+	case passing(err):
+		return withdrawn(ctx, &o, r, err), nil
 	case err != nil:
 		return r, err
 	}
@@ -51,12 +53,32 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if !claim.Granted {
 		return refused(ctx, &o, r, claim.Change)
 	}
-	o.Output = &drain{w: o.Output}
 	e := &execution{o: &o, ctx: ctx, result: r}
 	// The lease is renewed until everything is recorded, also by one that was told to stop.
 	e.lease = keep(context.WithoutCancel(ctx), &o, asked)
 	defer e.lease.release()
 	return e.run(), nil
+}
+
+// reason is why a program cannot be run, without its name.
+func reason(err error) error {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number
+	}
+	return errors.Unwrap(err)
+}
+
+// withdrawn is the result of a claim that had no answer. Where it was written
+// nevertheless, it is recorded that nothing was run.
+func withdrawn(ctx context.Context, o *Options, r Result, claiming error) Result {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	failed := ledger.Outcome{State: ledger.Failed, ExitCode: -1, Failure: "the answer to the claim was lost, and the command was not started"}
+	if c, completed, _ := o.Ledger.Complete(ctx, o.Request.Key, o.Request.Token, failed); completed {
+		r.record(c)
+		return r.end(CommandFailed, c.Failure)
+	}
+	return r.end(Unreachable, claiming.Error())
 }
 
 // refused says why nothing is run. Where the change is done, its invariants are checked.
@@ -71,20 +93,26 @@ func refused(ctx context.Context, o *Options, r Result, c ledger.Change) (Result
 	case c.State == ledger.Failed:
 		return r.end(FailedBefore, fmt.Sprintf("attempt %d failed: %s", c.Attempt, c.Failure)), nil
 	}
-	if checked := check(ctx, o); len(checked) > 0 {
-		merged, err := o.Ledger.Recheck(ctx, c, checked)
-		if ledger.KindOf(err) == ledger.Unreachable {
+	if r.Invariants = check(ctx, o); len(r.Invariants)+len(c.Invariants) > 0 {
+		err := o.Ledger.Recheck(ctx, c, r.Invariants)
+		if passing(err) {
 			return r.end(Unreachable, err.Error()), nil
 		}
 		if err != nil {
 			return r, err
 		}
-		r.Invariants = merged
 	}
-	if broken := firstBroken(r.Invariants); broken != "" {
-		return r.end(InvariantBroken, "already done, and "+broken), nil
+	outcome, message := judge(r.Invariants)
+	if outcome == Done {
+		return r.end(AlreadyDone, fmt.Sprintf("already done by attempt %d, not repeated", c.Attempt)), nil
 	}
-	return r.end(AlreadyDone, fmt.Sprintf("already done by attempt %d, not repeated", c.Attempt)), nil
+	return r.end(outcome, "already done, and "+message), nil
+}
+
+// passing reports whether there was an error that the same call may not meet again.
+func passing(err error) bool {
+	kind := ledger.KindOf(err)
+	return err != nil && (kind == ledger.Unreachable || kind == ledger.Conflict)
 }
 
 func stamp(t *time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -98,42 +126,67 @@ type execution struct {
 }
 
 func (e *execution) run() Result {
-	if e.ctx.Err() != nil {
-		return e.complete(ledger.Outcome{State: ledger.Failed, ExitCode: -1, Failure: "told to stop before the command was started"})
+	failed := ledger.Outcome{State: ledger.Failed, ExitCode: -1}
+	switch {
+	case e.ctx.Err() != nil:
+		failed.Failure = "told to stop before the command was started"
+		return e.complete(failed)
+	case e.lease.over(): // the answer was late, or this process was paused
+		failed.Failure = "the lease was over, or nearly, before the command was started"
+		return e.complete(failed)
 	}
 	p, err := start(e.o)
 	if err != nil {
-		return e.complete(ledger.Outcome{State: ledger.Failed, ExitCode: -1, Failure: "the command could not be started"})
+		failed.Failure = "the command could not be started"
+		if reason, ok := errors.AsType[syscall.Errno](err); ok {
+			failed.Failure += ": " + reason.Error()
+		}
+		return e.complete(failed)
 	}
-	stopped, lost := "", false
-	select {
-	case <-p.ended:
-	case <-e.lease.lost:
-		lost = true
-		p.stop(max(0, min(e.o.Grace, time.Until(e.lease.deadline())*9/10)))
-	case <-e.ctx.Done():
-		stopped = "told to stop: "
-		p.stop(e.o.Grace)
-	}
+	stopped, lost := e.watch(p)
 	e.result.Command = &p.end
+	failed.ExitCode, failed.ResultDigest = p.end.ExitCode, p.end.Digest
 	switch end := p.end; {
 	case lost:
 		return e.lost()
 	case end.Signal != "":
-		return e.complete(ledger.Outcome{State: ledger.Failed, ExitCode: -1, ResultDigest: end.Digest, Failure: stopped + "the command was ended by the signal " + end.Signal})
+		failed.Failure = "the command was ended by the signal " + end.Signal
 	case end.ExitCode != 0:
-		return e.complete(ledger.Outcome{State: ledger.Failed, ExitCode: end.ExitCode, ResultDigest: end.Digest, Failure: fmt.Sprintf("%sthe command ended with exit code %d", stopped, end.ExitCode)})
+		failed.Failure = fmt.Sprintf("the command ended with exit code %d", end.ExitCode)
+	case end.held:
+		failed.Failure = "the command ended with exit code 0 and left processes at work, of which some have its output and could not be stopped"
 	case end.Left:
-		return e.complete(ledger.Outcome{State: ledger.Failed, ExitCode: 0, ResultDigest: end.Digest, Failure: "the command ended with exit code 0 and left processes at work, which were stopped"})
+		failed.Failure = "the command ended with exit code 0 and left processes at work, which were stopped"
+	case stopped != "": // a tool that stops in order may well end so in the middle of its work
+		failed.Failure = "the command ended with exit code 0, and nobody knows whether it had finished"
+	default:
+		return e.succeeded()
 	}
-	checks, cancel := e.bounded()
-	defer cancel()
-	return e.complete(ledger.Outcome{State: ledger.Succeeded, ResultDigest: p.end.Digest, Invariants: check(checks, e.o)})
+	failed.Failure = stopped + failed.Failure
+	return e.complete(failed)
 }
 
-// bounded is a context for what follows the command: it ends with the lease, and soon
-// after the executor was told to stop. What the ledger still takes, it takes.
-func (e *execution) bounded() (context.Context, context.CancelFunc) {
+// watch waits for the end of the command, and stops it where the executor is told to
+// stop or the lease is lost, whichever leaves less time.
+func (e *execution) watch(p *process) (stopped string, lost bool) {
+	told, gone := e.ctx.Done(), e.lease.lost
+	for {
+		select {
+		case <-p.ended:
+			return stopped, lost
+		case <-told:
+			told, stopped = nil, "told to stop: "
+			defer p.stop(e.o.Grace).Stop()
+		case <-gone:
+			gone, lost = nil, true
+			defer p.stop(min(e.o.Grace, e.lease.left())).Stop()
+		}
+	}
+}
+
+// bounded is a context for what follows the command: it ends some time after the lease,
+// whose end the ledger knows better, and after the executor was told to stop.
+func (e *execution) bounded(more time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	after := func(signal <-chan struct{}, wait func() time.Duration) {
 		select {
@@ -147,15 +200,29 @@ func (e *execution) bounded() (context.Context, context.CancelFunc) {
 			cancel()
 		}
 	}
-	go after(e.ctx.Done(), func() time.Duration { return recordTime })
-	go after(e.lease.lost, func() time.Duration { return time.Until(e.lease.deadline()) })
+	go after(e.ctx.Done(), func() time.Duration { return more })
+	go after(e.lease.lost, func() time.Duration { return more + max(0, time.Until(e.lease.deadline())) })
 	return ctx, cancel
 }
 
-// complete records the outcome, again and again while the lease lasts.
-func (e *execution) complete(o ledger.Outcome) Result {
-	ctx, cancel := e.bounded()
+// succeeded checks the invariants and records that. One who was told to stop leaves time
+// for the latter.
+func (e *execution) succeeded() Result {
+	ctx, cancel := e.bounded(recordTime)
 	defer cancel()
+	checks, done := e.bounded(recordTime / 2)
+	defer done()
+	return e.record(ctx, ledger.Outcome{State: ledger.Succeeded, ResultDigest: e.result.Command.Digest, Invariants: check(checks, e.o)})
+}
+
+func (e *execution) complete(o ledger.Outcome) Result {
+	ctx, cancel := e.bounded(recordTime)
+	defer cancel()
+	return e.record(ctx, o)
+}
+
+// record records the outcome, again and again while that may be of use.
+func (e *execution) record(ctx context.Context, o ledger.Outcome) Result {
 	for {
 		c, completed, err := e.o.Ledger.Complete(ctx, e.o.Request.Key, e.o.Request.Token, o)
 		switch {
@@ -165,7 +232,10 @@ func (e *execution) complete(o ledger.Outcome) Result {
 		case err == nil && c.Key != "": // the attempt is no longer ours
 			e.result.record(c)
 			return e.lost()
-		case ctx.Err() != nil || err != nil && ledger.KindOf(err) != ledger.Unreachable && ledger.KindOf(err) != ledger.Conflict:
+		case err == nil:
+			return e.result.end(NotRecorded, unrecorded(o, errors.New("its row is gone")))
+		// A database that has just moved to another server may be read-only for a while.
+		case ctx.Err() != nil || !passing(err) && ledger.KindOf(err) != ledger.ReadOnly:
 			return e.result.end(NotRecorded, unrecorded(o, err))
 		}
 		select {
@@ -188,10 +258,11 @@ func (e *execution) recorded(c ledger.Change) Result {
 	if c.State == ledger.Failed {
 		return e.result.end(CommandFailed, c.Failure)
 	}
-	if broken := firstBroken(c.Invariants); broken != "" {
-		return e.result.end(InvariantBroken, "the command succeeded, and "+broken)
+	outcome, message := judge(c.Invariants)
+	if outcome == Done {
+		return e.result.end(Done, fmt.Sprintf("done by attempt %d", c.Attempt))
 	}
-	return e.result.end(Done, fmt.Sprintf("done by attempt %d", c.Attempt))
+	return e.result.end(outcome, "the command succeeded, and "+message)
 }
 
 // lost is the result of an execution whose lease was lost.
@@ -220,29 +291,17 @@ func check(ctx context.Context, o *Options) []ledger.Invariant {
 	return out
 }
 
-// firstBroken says which invariant does not hold, or could not be checked.
-func firstBroken(all []ledger.Invariant) string {
+// judge is the outcome of a change that is recorded as SUCCEEDED: one that is broken
+// counts more than one that could not be checked.
+func judge(all []ledger.Invariant) (outcome Outcome, message string) {
+	outcome = Done
 	for _, i := range all {
 		switch {
-		case i.Holds == nil:
-			return fmt.Sprintf("the invariant %q could not be checked: %s", i.Name, i.Detail)
-		case !*i.Holds:
-			return fmt.Sprintf("the invariant %q is broken: %s", i.Name, i.Detail)
+		case i.Holds != nil && !*i.Holds:
+			return InvariantBroken, fmt.Sprintf("the invariant %q is broken: %s", i.Name, i.Detail)
+		case i.Holds == nil && outcome == Done:
+			outcome, message = InvariantUnchecked, fmt.Sprintf("the invariant %q could not be checked: %s", i.Name, i.Detail)
 		}
 	}
-	return ""
-}
-
-// drain passes on what it can and takes the rest: a command does not fail because its
-// log is gone.
-type drain struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (d *drain) Write(p []byte) (int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, _ = d.w.Write(p)
-	return len(p), nil
+	return outcome, message
 }
