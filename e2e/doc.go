@@ -1,15 +1,15 @@
 // Package e2e proves hallmark in a real Argo CD. The tests are a module of their
 // own and know only programs: etcd, kube-apiserver, kube-controller-manager,
-// redis-server, Argo CD 2.14 and 3.2, and the hallmark that was built.
+// redis-server, PostgreSQL, Argo CD 2.14 and 3.2, and the hallmark that was built.
 //
 //	make e2e                                        # builds what is missing, runs all
 //	go test . -v                                    # in this folder, with the programs in ../bin
 //	go test . -run 'TestArgoCD/3.2/unrelated-commit'
 //	go test . -bin DIR                              # programs in another folder
 //
-// Beside the programs it takes Linux, git, sh, the go command and redis-server.
-// A test whose programs are missing is skipped, or fails where the variable CI
-// is set; the image takes root. Everything listens on loopback (but for the
+// Beside the programs it takes Linux, git, sh, the go command, redis-server and
+// PostgreSQL. A test whose programs are missing is skipped, or fails where the
+// variable CI is set; the image takes root. Everything listens on loopback (but for the
 // metrics of Argo CD's application-controller, whose address cannot be set), has
 // its files in temporary folders, and ends with the test. With a test that is
 // killed the programs end too; its folders stay.
@@ -76,6 +76,30 @@
 //   - beside: a check written by hand raises a script error, which the object shows,
 //     and makes the Application Unknown. Ours beside it say what is.
 //
+// TestLedger has a cluster and an Argo CD of its own for each release, too, and a
+// PostgreSQL. `hallmark ledger project` runs as its Deployment says, with a token of
+// its ServiceAccount and a role with the rights that ../manifests/ledger/README.md
+// grants; Jobs run as in ../manifests/ledger/job. In all of it no log, message, pod or
+// object has a password.
+//
+//   - release: the chart of ../examples/ledger, rendered by the plugin. While its Job
+//     runs, and after one that left a broken invariant, nothing of the release is
+//     there. The next Job finds the change done and runs nothing; the Deployment of
+//     wave 1 waits until the MigrationLedger says so, too.
+//   - outside: without a Job the MigrationLedger alone holds the Deployment: while
+//     nothing is recorded and while the migration runs Progressing, with a broken
+//     invariant Degraded, until it is mended and was asked again.
+//   - killed-retry, killed-succeeded: the executor of the second release's migration is
+//     killed in the middle. The Job's retry runs nothing, the sync fails, the
+//     Deployment stays as the first release left it. With the Job in wave 0 the
+//     Application is Degraded: investigate, do not re-run. After `hallmark ledger
+//     recover` and a sync the release goes on, with one more run or without.
+//   - evicted: a pod that is evicted has its migration stopped, and that is recorded.
+//   - revision: what an earlier revision has recorded does not open the gate of an
+//     object that asks for the one that was rendered.
+//   - tool: golang-migrate's table, read once by hand: what it cannot tell opens no
+//     gate, neither Argo CD's nor that of kubectl wait.
+//
 // TestManifests has an API server accept what ../manifests installs, and looks at
 // the pod that comes of it. TestImage builds what ../Dockerfile describes and runs
 // it in a jail beside both Argo CDs (see package jail), with policy and keys as
@@ -88,5 +112,6 @@
 // # What is not
 //
 // No node runs, so no container does: the harness reports what nodes would (see
-// package cluster).
+// package cluster). The containers of TestLedger's Jobs are processes that nothing
+// isolates.
 package e2e

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type Cluster struct {
 	Dir, Logs string
 
 	client *client
+	nodes  sync.Map // a *Node for each namespace that has one
 }
 
 // Start starts a cluster from the programs in the folder bin. It stops with the
@@ -110,7 +112,7 @@ func StartServer(t testing.TB, bin string, flags ...string) *Cluster {
 		_, err := c.Do("GET", "/readyz", "", nil)
 		return err
 	}, server.Tail)
-	write(t, c.Kubeconfig, c.kubeconfig(t))
+	write(t, c.Kubeconfig, c.KubeconfigOf(t, c.Token))
 	return c
 }
 
@@ -124,14 +126,15 @@ func (c *Cluster) start(t testing.TB, bin, name string, args ...string) *process
 	})
 }
 
-func (c *Cluster) kubeconfig(t testing.TB) []byte {
+// KubeconfigOf is a file for whoever has the token.
+func (c *Cluster) KubeconfigOf(t testing.TB, token string) []byte {
 	t.Helper()
 	type object = map[string]any
 	data, err := json.Marshal(object{
 		"apiVersion": "v1", "kind": "Config", "current-context": "e2e",
 		"clusters": []object{{"name": "e2e", "cluster": object{"server": c.URL, "certificate-authority-data": c.CA}}},
-		"users":    []object{{"name": "admin", "user": object{"token": c.Token}}},
-		"contexts": []object{{"name": "e2e", "context": object{"cluster": "e2e", "user": "admin"}}},
+		"users":    []object{{"name": "e2e", "user": object{"token": token}}},
+		"contexts": []object{{"name": "e2e", "context": object{"cluster": "e2e", "user": "e2e"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

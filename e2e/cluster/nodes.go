@@ -13,14 +13,7 @@ const ready = "2020-01-01T00:00:00Z"
 
 // podList and autoscalerList are what playNodes looks at.
 type (
-	podList struct {
-		Items []struct {
-			Metadata struct {
-				Name, Namespace, DeletionTimestamp string
-				OwnerReferences                    []struct{ Kind string }
-			}
-		}
-	}
+	podList        struct{ Items []pod }
 	autoscalerList struct {
 		Items []struct {
 			Metadata struct{ Name, Namespace string }
@@ -30,9 +23,9 @@ type (
 )
 
 // playNodes reports what nodes and a metrics server would: a pod of a Job has
-// succeeded, any other pod is ready, an autoscaler has metrics. It ends with the
-// test. Errors are left to the next round; if they last, the wait of the test
-// that needs the pod says so.
+// succeeded, unless a Node runs it, any other pod is ready, an autoscaler has
+// metrics. It ends with the test. Errors are left to the next round; if they
+// last, the wait of the test that needs the pod says so.
 func (c *Cluster) playNodes(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -66,6 +59,10 @@ func (c *Cluster) playPods() {
 			{"type": "Ready", "status": "True", "lastTransitionTime": ready},
 		}}
 		if len(m.OwnerReferences) > 0 && m.OwnerReferences[0].Kind == "Job" {
+			if node, ok := c.nodes.Load(m.Namespace); ok {
+				node.(*Node).admit(pod)
+				continue
+			}
 			status = Object{"phase": "Succeeded", "startTime": ready}
 		}
 		_ = c.Patch("/api/v1/namespaces/"+m.Namespace+"/pods/"+m.Name+"/status", MergePatch, Object{"status": status})
