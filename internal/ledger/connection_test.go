@@ -201,7 +201,7 @@ func TestQueryBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answers atomic.Int64
-	p.OnData(func(toServer bool, data []byte) bool {
+	p.OnData(func(toServer bool, _ []byte) bool {
 		if !toServer && answers.Add(1) == 3 {
 			p.Drop()
 		}

@@ -57,6 +57,7 @@ func start(o *Options) (*process, error) {
 		// Not cmd.Wait, which never returns where nobody reads the log.
 		state, err := cmd.Process.Wait()
 		p.end = ended(state, err)
+		p.end.told = isClosed(p.told)
 		outlived := p.outlived()
 		p.end.held = out.finish()
 		p.end.Left = outlived || p.end.held

@@ -113,6 +113,7 @@ type Command struct {
 	// Left is true where the command ended before processes that it had started.
 	Left bool `json:"leftProcesses,omitempty"`
 	held bool // by some that are out of reach: of another group, and with its output
+	told bool // to end, before it had
 }
 
 func (r *Result) record(c ledger.Change) {

@@ -143,7 +143,7 @@ func (e *execution) run() Result {
 		}
 		return e.complete(failed)
 	}
-	stopped, lost := e.watch(p)
+	lost := e.watch(p)
 	e.result.Command = &p.end
 	failed.ExitCode, failed.ResultDigest = p.end.ExitCode, p.end.Digest
 	switch end := p.end; {
@@ -157,25 +157,27 @@ func (e *execution) run() Result {
 		failed.Failure = "the command ended with exit code 0 and left processes at work, of which some have its output and could not be stopped"
 	case end.Left:
 		failed.Failure = "the command ended with exit code 0 and left processes at work, which were stopped"
-	case stopped != "": // a tool that stops in order may well end so in the middle of its work
+	case end.told: // a tool that stops in order may well end so in the middle of its work
 		failed.Failure = "the command ended with exit code 0, and nobody knows whether it had finished"
 	default:
 		return e.succeeded()
 	}
-	failed.Failure = stopped + failed.Failure
+	if p.end.told {
+		failed.Failure = "told to stop: " + failed.Failure
+	}
 	return e.complete(failed)
 }
 
 // watch waits for the end of the command, and stops it where the executor is told to
 // stop or the lease is lost, whichever leaves less time.
-func (e *execution) watch(p *process) (stopped string, lost bool) {
+func (e *execution) watch(p *process) (lost bool) {
 	told, gone := e.ctx.Done(), e.lease.lost
 	for {
 		select {
 		case <-p.ended:
-			return stopped, lost
+			return lost
 		case <-told:
-			told, stopped = nil, "told to stop: "
+			told = nil
 			defer p.stop(e.o.Grace).Stop()
 		case <-gone:
 			gone, lost = nil, true
