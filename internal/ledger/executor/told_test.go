@@ -22,7 +22,10 @@ func TestToldTooLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for gone := false; !gone; time.Sleep(time.Millisecond) {
+	for gone, start := false, time.Now(); !gone; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 2*time.Minute {
+			t.Fatal("the command does not end")
+		}
 		p.mu.Lock()
 		gone = p.gone
 		p.mu.Unlock()
