@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +79,11 @@ func (f *runFlags) check() ([]ledger.Query, error) {
 			return nil, usageError{fmt.Errorf("%s: %w", name, err)}
 		}
 	}
+	for name, value := range map[string]string{"--target": f.request.Target, "--schema-version": f.request.SchemaVersion, "--job-uid": f.request.JobUID, "--executor": f.request.Executor} {
+		if !utf8.ValidString(value) {
+			return nil, usageError{fmt.Errorf("%s: it is not valid UTF-8", name)}
+		}
+	}
 	switch {
 	case f.request.Lease < minLease || f.request.Lease > maxLease:
 		return nil, usageError{fmt.Errorf("--lease: got %s, want %s to %s", f.request.Lease, minLease, maxLease)}
@@ -113,6 +119,8 @@ func checkName(s string) error {
 		return errors.New("it is missing")
 	case len(s) > maxName:
 		return fmt.Errorf("it has %d bytes, want at most %d", len(s), maxName)
+	case !utf8.ValidString(s):
+		return errors.New("it is not valid UTF-8")
 	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
 		return fmt.Errorf("%q has spaces or characters that are not printable", s)
 	}
@@ -124,7 +132,8 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 	if err != nil {
 		return err
 	}
-	steadfast()
+	ctx, stop := steadfast(ctx)
+	defer stop()
 	checks, _, err := f.ledger.open(env)
 	if err != nil {
 		return err
@@ -148,7 +157,7 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 	f.request.Token = newToken()
 	o := executor.Options{
 		Ledger: l, Request: f.request, Invariants: invariants, Check: checks, Grace: f.grace,
-		Command: command, Env: f.environ(env), Output: env.stderr,
+		Command: command, Env: f.environ(env), Input: env.stdin, Output: env.stderr, Reap: true,
 	}
 	r, err := executor.Run(ctx, o)
 	if ledger.KindOf(err) == ledger.NotInstalled && f.install {
@@ -174,11 +183,13 @@ func (env *environment) runUnderClaim(ctx context.Context, f *runFlags, command 
 	return coded{err, code}
 }
 
-// steadfast keeps a second SIGTERM from ending the process while the command has its
-// grace, and lets the command have SIGPIPE, which a pipeline ends by: a signal that this
-// process ignores, its children do as well. A write to a closed pipe stays an error.
-func steadfast() {
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+// steadfast is a context that ends with any signal that ends a process in order; a second
+// one changes nothing while the command has its grace. The command has SIGPIPE, by which
+// a pipeline ends: a signal that this process ignores, its children do as well. A write
+// to a closed pipe stays an error.
+func steadfast(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 }
 
 // A result is a file that is there already where Kubernetes mounts it, and cannot be

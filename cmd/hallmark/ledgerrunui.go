@@ -7,10 +7,10 @@ Only one executor gets the claim. A change that is recorded as SUCCEEDED is not
 repeated, its invariants are checked anew. One that another executor runs, whose
 lease ran out, or that failed, is not run: a person decides with hallmark ledger
 recover. While the command runs the lease is renewed; when it is lost the command's
-process group is stopped. So it is on SIGTERM.
+process group is stopped. So it is on SIGTERM, SIGINT, SIGHUP and SIGQUIT.
 
 Standard output has the result, one JSON document. What the command writes goes to
-standard error. Its environment is this one's, without $HALLMARK_LEDGER_DSN and with
+standard error; it has this standard input, and no terminal. Its environment is this one's, without $HALLMARK_LEDGER_DSN and with
 HALLMARK_CHANGE_KEY and HALLMARK_SOURCE_REVISION. Invariants run in the ledger's
 database, in a transaction that may only read; those of the last run are on the record.
 

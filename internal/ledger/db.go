@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hallmark.dev/hallmark/internal/diag"
 )
 
 // defaultTimeout bounds a statement, and the connection before it.
@@ -39,6 +41,10 @@ func Open(c Config) (*DB, error) {
 	if err != nil { // its text has the address
 		return nil, &Error{Kind: Other, Fact: fmt.Sprintf("the address of the database in %s cannot be read: want postgres://USER:PASSWORD@HOST:PORT/DATABASE or libpq's keywords", c.Source)}
 	}
+	if word := unknownKeyword(connect.RuntimeParams); word != "" {
+		return nil, diag.WithHint(&Error{Kind: Other, Fact: fmt.Sprintf("the address of the database in %s has %q, which hallmark has no support for", c.Source, word)},
+			"leave it out; host takes an IP address as well")
+	}
 	// A statement is one round trip, and works behind PgBouncer: nothing is prepared.
 	connect.DefaultQueryExecMode = pgx.QueryExecModeExec
 	if connect.RuntimeParams["application_name"] == "" {
@@ -51,6 +57,35 @@ func Open(c Config) (*DB, error) {
 		c.Timeout = defaultTimeout
 	}
 	return &DB{config: c, connect: connect, turn: make(chan struct{}, 1)}, nil
+}
+
+// libpq's keywords that pgx does not know, and would send to the server as settings.
+// Source: PostgreSQL's documentation, 34.1.2 and older editions of it.
+var (
+	// needed change what is connected to, or ask for safety: without them nothing is.
+	needed = []string{"hostaddr", "replication", "requirepeer", "requiressl", "scram_client_key", "scram_server_key",
+		"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcrl", "sslcrldir"}
+	// spare ones are passed over: pgx does well without.
+	spare = []string{"authtype", "fallback_application_name", "gssdelegation", "gssencmode", "gsslib", "keepalives", "keepalives_count",
+		"keepalives_idle", "keepalives_interval", "load_balance_hosts", "sslcompression", "sslkeylogfile", "tcp_user_timeout", "tty"}
+)
+
+// unknownKeyword is the first keyword that the connection cannot do without, and pgx does
+// not know. Those that it can do without are removed.
+func unknownKeyword(settings map[string]string) string {
+	for _, word := range needed {
+		if settings[word] != "" {
+			return word
+		}
+		delete(settings, word)
+	}
+	if settings["gssencmode"] == "require" {
+		return "gssencmode"
+	}
+	for _, word := range spare {
+		delete(settings, word)
+	}
+	return ""
 }
 
 // Close ends the connection, after the statement that runs.
@@ -187,3 +222,6 @@ func isTimeout(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Code == "57014" || e.Code == "55P03")
 }
+
+// Disconnect ends the connection until a statement needs it again.
+func (l *Ledger) Disconnect() { l.db.Close() }

@@ -165,7 +165,7 @@ func (s *Server) program(name string, args ...string) *exec.Cmd {
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
 	// SIGQUIT ends a server at once, and what the test process leaves behind with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
+	cmd.SysProcAttr = endsWithParent(&syscall.SysProcAttr{Credential: s.as, Setpgid: true})
 	return cmd
 }
 

@@ -16,7 +16,8 @@ const settle = 2 * time.Second
 
 // A process is the command in a process group of its own.
 type process struct {
-	pid    int           // of the command, and the number of its group
+	cmd    *exec.Cmd
+	pid    int           // of the command, and the number of its session and group
 	told   chan struct{} // closed when the group was told to end
 	forced chan struct{} // closed when the time for that was over
 	ended  chan struct{} // closed when the command has ended, and all of its group
@@ -31,7 +32,8 @@ func start(o *Options) (*process, error) {
 	adoptOrphans()
 	cmd := exec.Command(o.Command[0], o.Command[1:]...)
 	cmd.Env = o.Env
-	cmd.SysProcAttr = groupOfItsOwn()
+	cmd.Stdin = o.Input
+	cmd.SysProcAttr = sessionOfItsOwn()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -40,7 +42,7 @@ func start(o *Options) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdout.Close())
 	}
-	p := &process{told: make(chan struct{}), forced: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{cmd: cmd, told: make(chan struct{}), forced: make(chan struct{}), ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux tells the command of the death of this thread.
@@ -54,6 +56,9 @@ func start(o *Options) (*process, error) {
 		p.pid = cmd.Process.Pid
 		started <- nil
 		out := pass(stdout, stderr, o.Output)
+		if o.Reap {
+			go p.reap()
+		}
 		// Not cmd.Wait, which never returns where nobody reads the log.
 		state, err := cmd.Process.Wait()
 		p.end = ended(state, err)
@@ -116,12 +121,27 @@ func (p *process) stop(grace time.Duration) *time.Timer {
 	})
 }
 
-// signal tells the whole group.
+// signal tells the whole group, and the command where it has left that.
 func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
 		_ = syscall.Kill(-p.pid, s)
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// reap lets go of processes that this one has adopted, for as long as the command runs: a
+// long one can leave more of them than a container may have.
+func (p *process) reap() {
+	for ticker := time.NewTicker(time.Second); ; {
+		select {
+		case <-p.ended:
+			ticker.Stop()
+			return
+		case <-ticker.C:
+			p.reapAdopted()
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hallmark.dev/hallmark/internal/ledger"
@@ -229,4 +230,28 @@ func TestLostOutput(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process of the group whose parent has left the group is none of the executor's
+// children, and of the group nevertheless.
+func TestParentLeft(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	o := b.options(t, 1, `(sleep 1000 & echo $! >"$D/inside"; exec setsid sh -c 'echo $$ >"$D/outside"; exec sleep 1000') >/dev/null 2>&1 & `+until("outside")+`; exit 0`)
+	r := run(t.Context(), t, o)
+	outside := b.pid(t, "outside")
+	defer func() { _ = syscall.Kill(outside, syscall.SIGKILL) }()
+	want(t, b, r, executor.CommandFailed, ledger.Failed)
+	if !r.Command.Left || !dead(b.pid(t, "inside")) {
+		t.Errorf("the process in the group is dead: %v, %+v", dead(b.pid(t, "inside")), r.Command)
+	}
+}
+
+// In a session of its own the command has no terminal: a question for a password is an
+// error then, and no wait for ever.
+func TestNoTerminal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := run(t.Context(), t, b.options(t, 1, `awk '{ exit $1 != $6 }' /proc/$$/stat`))
+	want(t, b, r, executor.Done, ledger.Succeeded)
 }

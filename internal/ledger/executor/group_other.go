@@ -4,7 +4,9 @@ package executor
 
 import "syscall"
 
-func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func sessionOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func (p *process) reapAdopted() {}
 
 func adoptOrphans() {}
 

@@ -23,7 +23,11 @@ type Options struct {
 	// Grace is how long the command has between SIGTERM and SIGKILL.
 	Grace   time.Duration
 	Command []string
-	Env     []string // of the command
+	Env     []string  // of the command
+	Input   io.Reader // its standard input; none where it is nil
+	// Reap lets go of orphans that end while the command runs. Only a process that has no
+	// other children may ask for it.
+	Reap bool
 	// Output gets the command's standard output and standard error, by one call at a
 	// time. A call that blocks may go on after Run has returned.
 	Output io.Writer
@@ -93,7 +97,10 @@ func refused(ctx context.Context, o *Options, r Result, c ledger.Change) (Result
 	case c.State == ledger.Failed:
 		return r.end(FailedBefore, fmt.Sprintf("attempt %d failed: %s", c.Attempt, c.Failure)), nil
 	}
-	if r.Invariants = check(ctx, o); len(r.Invariants)+len(c.Invariants) > 0 {
+	o.Ledger.Disconnect() // one connection at a time is enough here, and a role may have no more
+	r.Invariants = check(ctx, o)
+	o.Check.Close()
+	if len(r.Invariants)+len(c.Invariants) > 0 {
 		err := o.Ledger.Recheck(ctx, c, r.Invariants)
 		if passing(err) {
 			return r.end(Unreachable, err.Error()), nil
