@@ -44,6 +44,10 @@ const ledgerDSN = "HALLMARK_LEDGER_DSN"
 // would be recorded there.
 var libpqVariables = []string{"PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE"}
 
+// refusedVariables are those that libpq heeds and hallmark would pass over: it would
+// connect elsewhere, or with less safety than was asked for.
+var refusedVariables = []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLMINPROTOCOLVERSION"}
+
 const (
 	maxDSN    = 64 << 10
 	maxSchema = 63 // bytes; PostgreSQL cuts off the rest of a name
@@ -106,10 +110,15 @@ func (f *ledgerFlags) config(env *environment) (ledger.Config, error) {
 	}
 	if c.DSN = env.getenv(ledgerDSN); c.DSN != "" || env.isSet(ledgerDSN) {
 		c.Source = "$" + ledgerDSN
-		if strings.TrimSpace(c.DSN) == "" {
+		if c.DSN = trimDSN(c.DSN); c.DSN == "" {
 			return c, errors.New("$" + ledgerDSN + " is set and empty, want the address of a database")
 		}
 		return c, nil
+	}
+	for _, name := range refusedVariables {
+		if env.getenv(name) != "" {
+			return c, diag.WithHint(fmt.Errorf("$%s is set, which hallmark has no support for", name), "leave it out; PGHOST takes an IP address as well")
+		}
 	}
 	if !slices.ContainsFunc(libpqVariables, func(name string) bool { return env.getenv(name) != "" }) {
 		return c, usageError{diag.WithHint(errors.New("no database given"), hintNoDatabase)}
@@ -124,7 +133,7 @@ func (env *environment) isSet(name string) bool {
 }
 
 // readDSN reads the address of a database from a file, such as that of a mounted Secret.
-// One newline at its end does not count. No error has anything of the content.
+// No error has anything of the content.
 func readDSN(file string) (string, error) {
 	if isAddress(file) {
 		return "", usageError{diag.WithHint(errors.New("--dsn-file: got an address, want the name of a file"), hintDSN)}
@@ -140,12 +149,16 @@ func readDSN(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dsn := strings.TrimSuffix(string(data), "\n")
-	if strings.TrimSpace(dsn) == "" {
+	dsn := trimDSN(string(data))
+	if dsn == "" {
 		return "", fmt.Errorf("--dsn-file %q: it is empty, want the address of a database", file)
 	}
 	return dsn, nil
 }
+
+// trimDSN is an address without what an editor, echo or a Secret that was made of a file
+// adds around it.
+func trimDSN(s string) string { return strings.TrimSpace(strings.TrimPrefix(s, "\ufeff")) }
 
 // isAddress reports whether somebody wrote the address of a database where it does not
 // belong, since a message that quotes it would show the password.

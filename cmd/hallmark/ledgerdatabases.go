@@ -81,7 +81,7 @@ func (f *projectFlags) fromFolder(name string) (ledger.Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("%w: %s: %w", controller.ErrNotConfigured, c.Source, reason(err))
 	}
-	if c.DSN = strings.TrimSpace(string(data)); c.DSN == "" {
+	if c.DSN = trimDSN(string(data)); c.DSN == "" {
 		return c, fmt.Errorf("%w: %s is empty", controller.ErrNotConfigured, c.Source)
 	}
 	return c, nil

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -127,6 +128,9 @@ func (f *projectFlags) options(env *environment) (o *controller.Options, closeAl
 
 // cluster is where the API server is, and the namespace that goes with it.
 func (f *projectFlags) cluster() (*rest.Config, string, error) {
+	if info, err := os.Stat(f.kubeconfig); err == nil && !info.Mode().IsRegular() { // a pipe may never end
+		return nil, "", fmt.Errorf("--kubeconfig %q: it is not a regular file", f.kubeconfig)
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})

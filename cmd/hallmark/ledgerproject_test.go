@@ -199,6 +199,7 @@ func TestProjectRefuses(t *testing.T) {
 		"no file":      {[]string{"--dsn-file", filepath.Join(empty, "absent")}, "", exitFailed, "--dsn-file"},
 		"no cluster":   {[]string{"--databases", empty}, "KUBECONFIG=" + filepath.Join(empty, "absent"), exitFailed, "no cluster is given"},
 		"no config":    {[]string{"--databases", empty, "--kubeconfig", filepath.Join(empty, "absent")}, "", exitFailed, "--kubeconfig: "},
+		"a folder":     {[]string{"--databases", empty, "--kubeconfig", empty}, "", exitFailed, "--kubeconfig \"" + empty + "\": it is not a regular file"},
 		"http address": {[]string{"--databases", empty, "--watch", "--http-address", "nowhere"}, "", exitFailed, "--http-address: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -144,8 +144,13 @@ func readStatus(ctx context.Context, l *ledger.Ledger, keys []string, history bo
 	if err != nil {
 		return nil, err
 	}
+	found := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		found[c.Key] = true
+	}
 	for _, key := range keys {
-		if !slices.ContainsFunc(changes, func(c ledger.Change) bool { return c.Key == key }) {
+		if !found[key] {
+			found[key] = true
 			changes = append(changes, ledger.Change{Key: key, State: ledger.Absent})
 		}
 	}
@@ -285,8 +290,9 @@ func (s *ledgerStatus) text() ([]byte, error) {
 	}
 	err := table.Flush()
 	if s.history {
+		h := s.byChange()
 		for _, c := range s.Changes {
-			s.printHistory(&out, c)
+			h.print(&out, c)
 		}
 	}
 	return out.Bytes(), err
@@ -341,9 +347,33 @@ func shortRevision(revision string) string {
 	return revision
 }
 
-// printHistory writes what happened to a change, in its order: each attempt with the
+// history is what happened, by change, each in its order.
+type history struct {
+	attempts  map[string][]ledger.Attempt
+	decisions map[judged][]ledger.Decision
+}
+
+// judged is the attempt that a decision is about.
+type judged struct {
+	key     string
+	attempt int
+}
+
+func (s *ledgerStatus) byChange() history {
+	h := history{map[string][]ledger.Attempt{}, map[judged][]ledger.Decision{}}
+	for _, a := range s.Attempts {
+		h.attempts[a.Key] = append(h.attempts[a.Key], a)
+	}
+	for _, d := range s.Decisions {
+		about := judged{d.Key, d.Attempt}
+		h.decisions[about] = append(h.decisions[about], d)
+	}
+	return h
+}
+
+// print writes what happened to a change, in its order: each attempt with the
 // decisions about it, then what the invariants found.
-func (s *ledgerStatus) printHistory(w io.Writer, c ledgerChange) {
+func (h history) print(w io.Writer, c ledgerChange) {
 	line := func(format string, args ...any) {
 		fmt.Fprintln(w, printable(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")))
 	}
@@ -358,10 +388,7 @@ func (s *ledgerStatus) printHistory(w io.Writer, c ledgerChange) {
 	if c.State == ledger.Absent {
 		line("  nothing is recorded")
 	}
-	for _, a := range s.Attempts {
-		if a.Key != c.Key {
-			continue
-		}
+	for _, a := range h.attempts[c.Key] {
 		line("  attempt %d is %s", a.Attempt, a.State)
 		field("started", rfc3339(&a.StartedAt))
 		field("finished", rfc3339(a.FinishedAt))
@@ -373,10 +400,7 @@ func (s *ledgerStatus) printHistory(w io.Writer, c ledgerChange) {
 		}
 		field("digest", a.ResultDigest)
 		field("failure", a.Failure)
-		for _, d := range s.Decisions {
-			if d.Key != a.Key || d.Attempt != a.Attempt {
-				continue
-			}
+		for _, d := range h.decisions[judged{a.Key, a.Attempt}] {
 			line("  decision about attempt %d: %s", d.Attempt, decided(d))
 			field("at", rfc3339(&d.At))
 			field("by", d.By)

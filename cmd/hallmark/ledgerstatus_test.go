@@ -140,3 +140,45 @@ func TestLedgerStatusEnv(t *testing.T) {
 		})
 	}
 }
+
+// Attempts and decisions stand with their change, wherever they are in the lists.
+func TestLedgerHistoryByChange(t *testing.T) {
+	t.Parallel()
+	s := ledgerStatus{history: true}
+	for _, key := range []string{"a", "b", "c"} {
+		s.Changes = append(s.Changes, ledgerChange{Key: key, State: ledger.Failed})
+	}
+	for attempt := 1; attempt <= 2; attempt++ {
+		for _, key := range []string{"c", "a"} {
+			s.Attempts = append(s.Attempts, ledger.Attempt{Key: key, Attempt: attempt, Executor: "by " + key})
+			s.Decisions = append(s.Decisions, ledger.Decision{Key: key, Attempt: attempt, Reason: "of " + key})
+		}
+	}
+	text, err := s.print("text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(text), "\n\n")
+	var got []string
+	for line := range strings.Lines(shown) {
+		switch words := strings.Fields(line); {
+		case len(words) == 1: // a key
+			got = append(got, words[0])
+		case len(words) > 3 && words[0] == "decision":
+			got = append(got, "decision "+strings.TrimSuffix(words[3], ":"))
+		case len(words) > 1 && words[0] == "attempt":
+			got = append(got, "attempt "+words[1])
+		case len(words) == 3 && (words[0] == "executor" || words[0] == "reason"):
+			got = append(got, strings.Join(words, " "))
+		}
+	}
+	of := func(key string) []string {
+		return []string{
+			key, "attempt 1", "executor by " + key, "decision 1", "reason of " + key,
+			"attempt 2", "executor by " + key, "decision 2", "reason of " + key,
+		}
+	}
+	if want := slices.Concat(of("a"), []string{"b"}, of("c")); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

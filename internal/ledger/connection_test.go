@@ -53,6 +53,32 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What libpq knows and pgx does not never reaches the server as a setting: it is refused
+// by name where it matters, and passed over where not.
+func TestOpenKeywords(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"hostaddr", "requirepeer", "sslcrl", "sslcrldir", "ssl_min_protocol_version", "gssencmode"} {
+		value := "marker-value"
+		if word == "gssencmode" {
+			value = "require"
+		}
+		for _, dsn := range []string{"host=127.0.0.1 " + word + "=" + value, "postgres://127.0.0.1/x?" + word + "=" + value} {
+			_, err := ledger.Open(ledger.Config{DSN: dsn, Source: "the test"})
+			if err == nil || !strings.Contains(err.Error(), "the test has \""+word+"\"") {
+				t.Errorf("%s: %v", dsn, err)
+			}
+			quiet(t, err)
+		}
+	}
+	dsn := at(t, pgtest.Start(t).Database(t), func(u *url.URL) {
+		u.RawQuery += "&keepalives=1&keepalives_idle=30&gssencmode=disable&tcp_user_timeout=1000&load_balance_hosts=random&hostaddr=&fallback_application_name=marker"
+	})
+	_, l := open(t, dsn)
+	if err := l.Install(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A connection that the server ended while nobody used it is replaced, and nothing is
 // lost: each call works as if nothing had been.
 func TestIdleConnectionEnded(t *testing.T) {

@@ -94,6 +94,8 @@ func (db *DB) classify(err error) error {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
+	case isUnmet(err):
+		found.Fact = "no server meets what the address asks for, such as target_session_attrs, channel_binding or require_auth"
 	case errors.As(err, &dns):
 		found.Fact += ": its host name is not known"
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -108,6 +110,17 @@ func (db *DB) classify(err error) error {
 		found.Fact = "the connection to the database was lost"
 	}
 	return db.hint(&found)
+}
+
+// isUnmet reports whether a server answered, and is not one that the address asks for.
+func isUnmet(err error) bool {
+	for _, role := range []error{pgconn.ErrReadOnlyConnection, pgconn.ErrReadWriteConnection, pgconn.ErrPrimaryConnection, pgconn.ErrStandbyConnection} {
+		if errors.Is(err, role) {
+			return true
+		}
+	}
+	text := err.Error() // pgx has no error of its own for these
+	return strings.Contains(text, "channel binding required") || strings.Contains(text, "authentication method requirement")
 }
 
 // hint says where the address came from, since the error does not say the address.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"hallmark.dev/hallmark/internal/diag"
 )
 
 // DefaultSchema is where the ledger's tables are.
@@ -47,13 +49,17 @@ func steps() []string {
 // do that. Run again it does nothing; it drops nothing.
 func (l *Ledger) Script() string {
 	var out strings.Builder
+	quote := "$hallmark$"
+	for n := 1; strings.Contains(l.schema, quote); n++ { // it would end there
+		quote = fmt.Sprintf("$hallmark%d$", n)
+	}
 	literal := strings.ReplaceAll(l.schema, "'", "''")
 	// CREATE ... IF NOT EXISTS asks for the right to create before it looks. Whoever waited
 	// for the lock must see what the other one made: at a higher isolation level it would
 	// not, and without a look into pg_namespace itself the function answers from a cache.
 	fmt.Fprintf(&out, `BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT pg_advisory_xact_lock(hashtextextended('hallmark ledger', 0));
-DO $hallmark$ BEGIN
+DO %s BEGIN
 IF NOT EXISTS (SELECT FROM pg_namespace WHERE oid = to_regnamespace('%s')) THEN
 CREATE SCHEMA %s;
 END IF;
@@ -64,16 +70,16 @@ CREATE TABLE %s.ledger_versions (
     installed_by text NOT NULL DEFAULT session_user
 );
 END IF;
-END $hallmark$;
-`, literal, l.schema, literal, l.schema)
+END %s;
+`, quote, literal, l.schema, literal, l.schema, quote)
 	for i, step := range steps() {
-		fmt.Fprintf(&out, `DO $hallmark$ BEGIN
+		fmt.Fprintf(&out, `DO %s BEGIN
 IF NOT EXISTS (SELECT FROM %s.ledger_versions WHERE version = %d) THEN
 %s
 INSERT INTO %s.ledger_versions (version) VALUES (%d);
 END IF;
-END $hallmark$;
-`, l.schema, i+1, strings.TrimSpace(l.sql(step)), l.schema, i+1)
+END %s;
+`, quote, l.schema, i+1, strings.TrimSpace(l.sql(step)), l.schema, i+1, quote)
 	}
 	out.WriteString("COMMIT;\n")
 	return out.String()
@@ -97,10 +103,20 @@ func (l *Ledger) Install(ctx context.Context) error {
 	})
 }
 
-// Version is that of the tables, 0 where there are none yet.
+// tables are those of version 1, beside ledger_versions.
+var tables = []string{"ledger_changes", "ledger_attempts", "ledger_decisions"}
+
+// Version is that of the tables, 0 where there are none yet. It is an error where a
+// version is recorded and a table is not there: to make it anew would say that nothing
+// ever ran.
 func (l *Ledger) Version(ctx context.Context) (int, error) {
-	version := 0
-	err := l.db.Query(ctx, func(scan func(...any) error) error { return scan(&version) },
-		l.sql("SELECT COALESCE(max(version), 0) FROM {schema}.ledger_versions"))
+	version, missing := 0, ""
+	err := l.db.Query(ctx, func(scan func(...any) error) error { return scan(&version, &missing) },
+		l.sql(`SELECT COALESCE(max(version), 0), COALESCE((SELECT string_agg(name, ', ' ORDER BY name) FROM unnest($1::text[]) AS name
+WHERE to_regclass($2::text || '.' || name) IS NULL), '') FROM {schema}.ledger_versions`), tables, l.schema)
+	if err == nil && version > 0 && missing != "" {
+		err = diag.WithHint(&Error{Kind: Other, Fact: fmt.Sprintf("version %d of the ledger is recorded, and tables are missing: %s", version, missing)},
+			"restore them from a backup: they say what ran")
+	}
 	return version, err
 }

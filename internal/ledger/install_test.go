@@ -134,8 +134,10 @@ func TestInstallKeeps(t *testing.T) {
 	for name, c := range map[string]struct{ sql, err string }{
 		"a table of that name": {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.ledger_attempts (word text); INSERT INTO hallmark.ledger_attempts VALUES ('kept')", "SQLSTATE 42P07"},
 		"versions of another":  {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.ledger_versions (word text); INSERT INTO hallmark.ledger_versions VALUES ('kept')", "the table has other columns"},
-		"a newer version":      {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.ledger_versions (version integer, word text); INSERT INTO hallmark.ledger_versions VALUES (1000, 'kept')", ""},
-		"other tables":         {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.other (word text); INSERT INTO hallmark.other VALUES ('kept')", ""},
+		"a newer version": {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.ledger_versions (version integer, word text); INSERT INTO hallmark.ledger_versions VALUES (1000, 'kept');" +
+			"CREATE TABLE hallmark.ledger_changes (); CREATE TABLE hallmark.ledger_attempts (); CREATE TABLE hallmark.ledger_decisions ()", ""},
+		"no tables of it": {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.ledger_versions (version integer); INSERT INTO hallmark.ledger_versions VALUES (1)", "tables are missing: ledger_attempts, ledger_changes, ledger_decisions"},
+		"other tables":    {"CREATE SCHEMA hallmark; CREATE TABLE hallmark.other (word text); INSERT INTO hallmark.other VALUES ('kept')", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +179,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Skip("psql is not there")
 	}
-	for _, schema := range []string{"hallmark", `Odd "schema's"`} {
+	for _, schema := range []string{"hallmark", `Odd "schema's"`, "a$hallmark$b$hallmark1$"} {
 		script := ledger.New(mustDB(t, dsn), schema).Script()
 		var made []string
 		for range 2 {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -11,7 +12,7 @@ import (
 // Query is an invariant: an SQL query that must return one row with one column, true.
 type Query struct{ Name, SQL string }
 
-// Check runs an invariant in a transaction that may only read. A query that the
+// Check runs an invariant in a transaction that may only read and is rolled back. A query that the
 // database refuses (a table that is not there, a write) does not hold; one that it could
 // not answer (no connection, no right, no lock, no time) is not checked. Detail never has
 // what the query read.
@@ -20,19 +21,22 @@ func (db *DB) Check(ctx context.Context, q Query) Invariant {
 	found := func(holds bool, detail string) { out.Holds, out.Detail = &holds, detail }
 	err := retried(func() error {
 		return db.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-				var now time.Time
-				if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
-					return err
-				}
+			tx, err := conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+			if err != nil {
+				return err
+			}
+			var now time.Time
+			var rows pgx.Rows
+			if err = tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err == nil {
 				out.CheckedAt = &now
-				rows, err := tx.Query(ctx, q.SQL)
-				if err != nil {
-					return err
-				}
+				rows, err = tx.Query(ctx, q.SQL)
+			}
+			if err == nil {
 				found(judge(rows))
-				return rows.Err()
-			})
+				err = rows.Err()
+			}
+			// Never committed: a setting or a role that the query chose would stay.
+			return cmp.Or(err, tx.Rollback(ctx))
 		})
 	})
 	if err == nil {

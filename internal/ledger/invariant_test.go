@@ -112,6 +112,32 @@ GRANT ALL ON ALL SEQUENCES IN SCHEMA SCHEMA TO ROLE`)
 	}
 }
 
+// What a query sets stays with it: neither the next one nor the ledger sees it.
+func TestCheckLeavesNothing(t *testing.T) {
+	t.Parallel()
+	db, l := open(t, pgtest.Start(t).Database(t))
+	if err := l.Install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for set, next := range map[string]string{
+		"SELECT set_config('search_path', '', false) = ''":                       "SELECT current_setting('search_path') <> ''",
+		"SELECT set_config('default_transaction_read_only', 'on', false) = 'on'": "SELECT current_setting('default_transaction_read_only') = 'off'",
+		"SELECT set_config('role', 'pg_monitor', false) = 'pg_monitor'":          "SELECT current_user = session_user",
+		"SET ROLE pg_monitor": "SELECT current_user = session_user",
+		"SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY": "SELECT current_setting('default_transaction_read_only') = 'off'",
+	} {
+		if got := db.Check(t.Context(), ledger.Query{SQL: set}); strings.HasPrefix(set, "SELECT") && (got.Holds == nil || !*got.Holds) {
+			t.Errorf("%s: %+v", set, got)
+		}
+		if got := db.Check(t.Context(), ledger.Query{SQL: next}); got.Holds == nil || !*got.Holds {
+			t.Errorf("after %s: %+v", set, got)
+		}
+	}
+	if c := claim(t, l, first); !c.Granted {
+		t.Errorf("%+v", c)
+	}
+}
+
 // What cannot be asked is unchecked, and says no address.
 func TestCheckUnreachable(t *testing.T) {
 	t.Parallel()
@@ -119,7 +145,7 @@ func TestCheckUnreachable(t *testing.T) {
 	s := newSite(t, server, markerDatabase(t, server))
 	p := newLine(t, s.dsn)
 	db, _ := open(t, p.DSN)
-	for _, text := range []string{"begin read only", "SELECT clock_timestamp()", "SELECT 1 =", "commit"} {
+	for _, text := range []string{"begin read only", "SELECT clock_timestamp()", "SELECT 1 =", "rollback"} {
 		_ = db.Check(t.Context(), ledger.Query{SQL: "SELECT true"}) // connects
 		lost := p.lose(text, true, false)
 		if got := db.Check(t.Context(), ledger.Query{Name: "a", SQL: "SELECT 1 = 1"}); got.Holds == nil || !*got.Holds || !lost() {

@@ -308,3 +308,49 @@ func mustDB(t testing.TB, dsn string) *ledger.DB {
 	db, _ := open(t, dsn)
 	return db
 }
+
+// An entry that somebody wrote by hand does not hide the rest, and never counts as one
+// that holds.
+func TestOddInvariants(t *testing.T) {
+	t.Parallel()
+	l, dsn := installed(t)
+	claim(t, l, first)
+	pgtest.Start(t).Exec(t, dsn, `UPDATE hallmark.ledger_changes SET invariants = '[{"name": 1, "holds": true}, null, "a", {"holds": true},
+		{"name": "b", "holds": "yes"}, {"name": "c", "holds": true, "checkedAt": "10000-01-01T00:00:00Z"}, {"name": "d", "holds": true}]'`)
+	changes, _, err := l.Changes(t.Context(), nil)
+	if err != nil || len(changes) != 1 || len(changes[0].Invariants) != 7 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	for n, name := range []string{"", "", "", "", "b", "c", "d"} {
+		i := changes[0].Invariants[n]
+		if i.Name != name || (i.Holds != nil) != (name == "d") || (i.Detail == "") != (name == "d") {
+			t.Errorf("entry %d: %+v", n, i)
+		}
+	}
+}
+
+// The tables have no room for what a reader could not read.
+func TestTablesRefuse(t *testing.T) {
+	t.Parallel()
+	l, dsn := installed(t)
+	claim(t, l, first)
+	if _, _, err := l.Recover(t.Context(), ledger.Recovery{Key: key, Verdict: ledger.Retry, Reason: "r", Evidence: "e", ForceLive: true}); err != nil {
+		t.Fatal(err)
+	}
+	claim(t, l, other)
+	conn := pgtest.Connect(t, dsn)
+	for column, table := range map[string]string{
+		"lease_until": "ledger_changes", "started_at": "ledger_changes", "finished_at": "ledger_attempts", "decided_at": "ledger_decisions", "lease_before": "ledger_decisions",
+	} {
+		for _, value := range []string{"infinity", "-infinity", "10000-01-01Z", "2000-01-01Z BC"} {
+			if _, err := conn.Exec(t.Context(), "UPDATE hallmark."+table+" SET "+column+" = '"+value+"'"); err == nil || !strings.Contains(err.Error(), "_"+column+"_check") {
+				t.Errorf("%s of %s = %s: %v", column, table, value, err)
+			}
+		}
+	}
+	for _, value := range []string{"{}", "null", "1"} {
+		if _, err := conn.Exec(t.Context(), "UPDATE hallmark.ledger_changes SET invariants = '"+value+"'"); err == nil || !strings.Contains(err.Error(), "invariants_check") {
+			t.Errorf("invariants = %s: %v", value, err)
+		}
+	}
+}

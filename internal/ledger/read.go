@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -39,12 +40,39 @@ func (r *row) scan(scan func(...any) error, before ...any) error {
 	if err := scan(append(before, &r.Key, &r.Target, &r.SourceRevision, &r.State, &r.Attempt, &r.Issued, &r.token, &r.LeaseUntil,
 		&r.LeaseExpired, &r.StartedAt, &r.FinishedAt, &r.SchemaVersion, &r.ResultDigest,
 		&r.JobUID, &r.Executor, &r.Failure, &invariants)...); err != nil {
-		return err
+		return ofRow(r.Key, err)
 	}
-	if err := json.Unmarshal([]byte(invariants), &r.Invariants); err != nil {
-		return &Error{Kind: Other, Fact: "the invariants of a row are not a list of name, holds, checkedAt and detail"}
+	var entries []json.RawMessage
+	if err := json.Unmarshal([]byte(invariants), &entries); err != nil {
+		return ofRow(r.Key, &Error{Kind: Other, Fact: "the invariants are not a list"})
+	}
+	r.Invariants = make([]Invariant, len(entries))
+	for i, entry := range entries {
+		r.Invariants[i] = readInvariant(entry)
 	}
 	return nil
+}
+
+// ofRow says which row cannot be read. Its key is the first of the columns.
+func ofRow(key string, err error) error {
+	if err == nil || key == "" {
+		return err
+	}
+	return fmt.Errorf("the row of %q: %w", key, err)
+}
+
+// readInvariant is an entry that this package, or somebody else, wrote. One that cannot
+// be read counts as not checked: it must not hide what is recorded of the change.
+func readInvariant(entry json.RawMessage) Invariant {
+	var i Invariant
+	if err := json.Unmarshal(entry, &i); err == nil && i.Name != "" {
+		return i
+	}
+	var named struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(entry, &named) // "" where the name is not to be had
+	return Invariant{Name: named.Name, Detail: "the entry in the ledger cannot be read"}
 }
 
 // Changes are the rows of the keys, of all where keys is nil, by key. A key of which
@@ -85,7 +113,7 @@ func (l *Ledger) Attempts(ctx context.Context, keys []string) ([]Attempt, error)
 		var a Attempt
 		err := scan(&a.Key, &a.Attempt, &a.SourceRevision, &a.State, &a.StartedAt, &a.FinishedAt, &a.ExitCode, &a.ResultDigest, &a.JobUID, &a.Executor, &a.Failure)
 		out = append(out, a)
-		return err
+		return ofRow(a.Key, err)
 	}, l.sql(`SELECT change_key, attempt, source_revision, state, started_at, finished_at, exit_code, result_digest, job_uid, executor, failure
 FROM {schema}.ledger_attempts WHERE $1::text[] IS NULL OR change_key = ANY($1::text[]) ORDER BY change_key, attempt`), keys)
 	return out, err
@@ -98,7 +126,7 @@ func (l *Ledger) Decisions(ctx context.Context, keys []string) ([]Decision, erro
 		var d Decision
 		err := scan(&d.Key, &d.Attempt, &d.Verdict, &d.Issued, &d.Reason, &d.Evidence, &d.By, &d.Role, &d.At, &d.StateBefore, &d.LeaseBefore, &d.Forced)
 		out = append(out, d)
-		return err
+		return ofRow(d.Key, err)
 	}, l.sql(`SELECT change_key, attempt, verdict, issued, reason, evidence, decided_by, database_role, decided_at, state_before, lease_before, forced
 FROM {schema}.ledger_decisions WHERE $1::text[] IS NULL OR change_key = ANY($1::text[]) ORDER BY change_key, id`), keys)
 	return out, err
