@@ -87,7 +87,7 @@ func (l *live) killed(t *testing.T, tool string, while func()) {
 	defer func() { _ = cmd.Process.Kill() }()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var waits bool
-		if err := holder.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted)").Scan(&waits); err != nil {
+		if err := holder.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))").Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 		if waits {
