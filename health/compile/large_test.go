@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"hallmark.dev/hallmark/health"
@@ -60,10 +61,21 @@ spec:
 				t.Fatal(err)
 			}
 			want := oracle.Eval(object)
-			got, err := vm.Run(script, false, object)
+			got, err := patiently(func() (vm.Verdict, error) { return vm.Run(script, false, object) })
 			if err != nil || got.Status != string(want.Status) || got.Message != want.Message || want.Status != health.Healthy {
 				t.Errorf("got %s with %d bytes (%v), cel-go says %s with %d bytes", got.Status, len(got.Message), err, want.Status, len(want.Message))
 			}
 		})
 	}
+}
+
+// patiently runs a script again where Argo CD's deadline has passed: a second of real
+// time is soon over on a machine with other work.
+func patiently(run func() (vm.Verdict, error)) (got vm.Verdict, err error) {
+	for range 20 {
+		if got, err = run(); err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
+			break
+		}
+	}
+	return got, err
 }
