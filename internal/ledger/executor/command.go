@@ -16,7 +16,6 @@ const settle = 2 * time.Second
 
 // A process is the command in a process group of its own.
 type process struct {
-	cmd    *exec.Cmd
 	pid    int           // of the command, and the number of its session and group
 	told   chan struct{} // closed when the group was told to end
 	forced chan struct{} // closed when the time for that was over
@@ -42,7 +41,7 @@ func start(o *Options) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdout.Close())
 	}
-	p := &process{cmd: cmd, told: make(chan struct{}), forced: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{told: make(chan struct{}), forced: make(chan struct{}), ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux tells the command of the death of this thread.
@@ -121,13 +120,13 @@ func (p *process) stop(grace time.Duration) *time.Timer {
 	})
 }
 
-// signal tells the whole group, and the command where it has left that.
+// signal tells the whole group, of which the command is: the first of a session cannot
+// leave its group.
 func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
 		_ = syscall.Kill(-p.pid, s)
-		_ = p.cmd.Process.Signal(s)
 	}
 }
 
