@@ -184,8 +184,8 @@ func writeLayout(dir string, subjects []suite.Subject) error {
 		return err
 	}
 	for name := range files {
-		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("writing %q: it exists and is not a regular file", filepath.Join(dir, filepath.FromSlash(name)))
+		if err := checkReplaced(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return err
 		}
 	}
 	var commits []func(bool) error

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -192,14 +191,10 @@ func appendObjects(out []evalObject, file string, doc yamldoc.Document) ([]evalO
 }
 
 func printRows(rows []evalRow, format string) ([]byte, error) {
-	var out bytes.Buffer
 	if format == "json" {
-		enc := json.NewEncoder(&out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err := enc.Encode(append([]evalRow{}, rows...))
-		return out.Bytes(), err
+		return indented(append([]evalRow{}, rows...))
 	}
+	var out bytes.Buffer
 	table := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "KIND\tNAME\tSTATUS\tRULE\tMESSAGE")
 	for _, r := range rows {

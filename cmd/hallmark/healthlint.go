@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -242,20 +241,19 @@ func (r *lintReport) count() {
 }
 
 func (r *lintReport) write(w io.Writer, call lintCall) error {
-	var out bytes.Buffer
 	if call.output == "json" {
 		if call.summary {
 			r.Findings = []lint.Finding{}
 		}
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(r); err != nil {
+		data, err := indented(r)
+		if err != nil {
 			return err
 		}
-	} else {
-		r.text(&out, call.summary)
+		_, err = w.Write(data)
+		return err
 	}
+	var out bytes.Buffer
+	r.text(&out, call.summary)
 	_, err := w.Write(out.Bytes())
 	return err
 }

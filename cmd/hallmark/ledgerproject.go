@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"text/tabwriter"
 	"time"
@@ -101,8 +98,7 @@ func (f *projectFlags) options(env *environment) (o *controller.Options, closeAl
 		Schema: f.schema, Interval: f.interval, Log: slog.New(slog.DiscardHandler),
 		Now: time.Now, Random: rand.Float64, Version: hallmarkVersion(),
 	}
-	logs := serveFlags{logFormat: f.logFormat, logLevel: f.logLevel}
-	log, err := logs.log(env.stderr)
+	log, err := newLog(env.stderr, f.logFormat, f.logLevel)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,22 +150,13 @@ func (f *projectFlags) cluster() (*rest.Config, string, error) {
 
 // observed runs the controller beside its metrics and probes.
 func (f *projectFlags) observed(ctx context.Context, c *controller.Controller, o *controller.Options) error {
-	if f.httpAddress != "" {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.httpAddress)
-		if err != nil {
-			return fmt.Errorf("--http-address: %w", err)
-		}
-		web := &http.Server{Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second}
-		defer func() { _ = web.Close() }()
-		go func() {
-			if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				o.Log.Error("serving metrics and probes", "error", err.Error())
-			}
-		}()
-		o.Log.Info("serving metrics and probes", "address", listener.Addr().String())
+	stop, err := observe(ctx, f.httpAddress, c.Handler(), o.Log)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	o.Log.Info("projecting", "version", o.Version, "namespace", o.Namespace, "interval", o.Interval.String())
-	err := c.Watch(ctx)
+	err = c.Watch(ctx)
 	o.Log.Info("stopped")
 	return err
 }
@@ -199,14 +186,10 @@ func printOutcomes(outcomes []controller.Outcome, format string) ([]byte, error)
 		}
 		list = append(list, p)
 	}
-	var out bytes.Buffer
 	if format == "json" {
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		err := encoder.Encode(map[string]any{"ledgers": list})
-		return out.Bytes(), err
+		return indented(map[string]any{"ledgers": list})
 	}
+	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 3, ' ', 0)
 	for _, p := range list {
 		ready := "not ready"

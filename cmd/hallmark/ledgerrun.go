@@ -74,14 +74,15 @@ func ledgerRunCommand(env *environment) *cobra.Command {
 
 // check says which of the flags are wrong.
 func (f *runFlags) check() ([]ledger.Query, error) {
-	for name, value := range map[string]string{"--change-key": f.request.Key, "--source-revision": f.request.SourceRevision} {
-		if err := checkName(value); err != nil {
-			return nil, usageError{fmt.Errorf("%s: %w", name, err)}
+	r := f.request
+	for _, given := range [][2]string{{"--change-key", r.Key}, {"--source-revision", r.SourceRevision}} {
+		if err := checkName(given[1]); err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", given[0], err)}
 		}
 	}
-	for name, value := range map[string]string{"--target": f.request.Target, "--schema-version": f.request.SchemaVersion, "--job-uid": f.request.JobUID, "--executor": f.request.Executor} {
-		if !utf8.ValidString(value) {
-			return nil, usageError{fmt.Errorf("%s: it is not valid UTF-8", name)}
+	for _, given := range [][2]string{{"--target", r.Target}, {"--schema-version", r.SchemaVersion}, {"--job-uid", r.JobUID}, {"--executor", r.Executor}} {
+		if !utf8.ValidString(given[1]) {
+			return nil, usageError{fmt.Errorf("%s: it is not valid UTF-8", given[0])}
 		}
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -192,21 +191,11 @@ func (s *ledgerStatus) print(format string) ([]byte, error) {
 	return s.text()
 }
 
-// indented is a value as JSON for people and programs.
-func indented(v any) ([]byte, error) {
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	err := out.Encode(v)
-	return b.Bytes(), err
-}
-
 // env is the change as lines name=value, as `kubectl create configmap --from-env-file`
 // takes them: nothing is quoted there, so a value has to be one line.
 func (c *ledgerChange) env() ([]byte, error) {
 	state, attempt := c.State, c.Attempt
-	if state == ledger.Failed && c.Issued > c.Attempt { // as a MigrationLedger says it: a decision was made
+	if (ledger.Change{State: c.State, Attempt: c.Attempt, Issued: c.Issued}).MayRun() { // as a MigrationLedger says it
 		state, attempt = ledger.Absent, c.Issued
 	}
 	lease := ""
@@ -241,13 +230,11 @@ const (
 
 // outcomeOf is the worst of what invariants found.
 func outcomeOf(all []ledger.Invariant) string {
-	switch {
-	case len(all) == 0:
+	if len(all) == 0 {
 		return invariantsNone
-	case slices.ContainsFunc(all, func(i ledger.Invariant) bool { return outcome(i) == invariantsBroken }):
-		return invariantsBroken
-	case slices.ContainsFunc(all, func(i ledger.Invariant) bool { return outcome(i) == invariantsUnchecked }):
-		return invariantsUnchecked
+	}
+	if doubt := ledger.Doubt(all); doubt != nil {
+		return outcome(*doubt)
 	}
 	return invariantsHold
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,17 +51,34 @@ func asList(items [][]byte) [][]byte {
 	return append(out, []byte("\n  ],\n  \"kind\": \"List\"\n}\n"))
 }
 
+// indented is a value as JSON for people and programs.
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	err := out.Encode(v)
+	return b.Bytes(), err
+}
+
 // checkTarget says why no file can be put at file, before any work is done for it.
-// A rename would put a file in the place of a device or a pipe.
 func checkTarget(file string) error {
 	if file == "" {
 		return nil
 	}
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("writing %q: it exists and is not a regular file", file)
+	if err := checkReplaced(file); err != nil {
+		return err
 	}
 	if _, err := folder(filepath.Dir(file)); err != nil {
 		return fmt.Errorf("writing %q: %w", file, err)
+	}
+	return nil
+}
+
+// checkReplaced refuses what a rename is not to replace: a device or a pipe.
+func checkReplaced(file string) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("writing %q: it exists and is not a regular file", file)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,13 +80,13 @@ func policyExplainCommand(env *environment) *cobra.Command {
 				return err
 			}
 			e := explainPolicy(p, subject)
-			text := e.text()
+			text := []byte(e.text())
 			if output == "json" {
-				if text, err = e.json(); err != nil {
+				if text, err = indented(e); err != nil {
 					return err
 				}
 			}
-			_, err = fmt.Fprint(env.stdout, text)
+			_, err = env.stdout.Write(text)
 			return err
 		},
 	}
@@ -200,15 +199,6 @@ func explainLimits(l policy.Limits) explainedLimits {
 		MemoryBytes: cmp.Or(l.MemoryBytes, render.MemoryBytes),
 		RenderTime:  cmp.Or(l.RenderTime, render.RenderTime).String(),
 	}
-}
-
-func (e explanation) json() (string, error) {
-	var b strings.Builder
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	err := out.Encode(e)
-	return b.String(), err
 }
 
 func (e explanation) text() string {

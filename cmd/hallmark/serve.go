@@ -82,7 +82,7 @@ func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	s := server.New(*options)
-	stop, err := f.observe(ctx, s, options.Log)
+	stop, err := observe(ctx, f.httpAddress, s.Handler(), options.Log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -123,7 +123,7 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 		return nil, err
 	}
 	var err error
-	if o.Log, err = f.log(env.stderr); err != nil {
+	if o.Log, err = newLog(env.stderr, f.logFormat, f.logLevel); err != nil {
 		return nil, err
 	}
 	env.policyFrom(&f.trust)
@@ -171,31 +171,33 @@ func reportPolicy(log *slog.Logger) func(error) {
 	}
 }
 
-func (f *serveFlags) log(w io.Writer) (*slog.Logger, error) {
+// newLog is the log that --log-format and --log-level ask for.
+func newLog(w io.Writer, format, lowest string) (*slog.Logger, error) {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, usageError{fmt.Errorf("--log-level: got %q, want debug, info, warn or error", f.logLevel)}
+	if err := level.UnmarshalText([]byte(lowest)); err != nil {
+		return nil, usageError{fmt.Errorf("--log-level: got %q, want debug, info, warn or error", lowest)}
 	}
 	options := &slog.HandlerOptions{Level: level}
-	switch f.logFormat {
+	switch format {
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	case "text":
 		return slog.New(slog.NewTextHandler(w, options)), nil
 	}
-	return nil, usageError{fmt.Errorf("--log-format: got %q, want json or text", f.logFormat)}
+	return nil, usageError{fmt.Errorf("--log-format: got %q, want json or text", format)}
 }
 
-// observe serves metrics and probes, also while the server drains.
-func (f *serveFlags) observe(ctx context.Context, s *server.Server, log *slog.Logger) (stop func(), err error) {
-	if f.httpAddress == "" {
+// observe serves metrics and probes at --http-address until it is stopped, also while a
+// server drains.
+func observe(ctx context.Context, address string, handler http.Handler, log *slog.Logger) (stop func(), err error) {
+	if address == "" {
 		return func() {}, nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.httpAddress)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--http-address: %w", err)
 	}
-	web := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("serving metrics and probes", "error", err.Error())

@@ -43,7 +43,7 @@ func (l *Ledger) Claim(ctx context.Context, r Request) (Claim, error) {
 			out = Claim{Granted: true, Change: found[0].Change}
 			return nil
 		}
-		found, err = l.rows(ctx, l.sql("SELECT "+columns+" FROM {schema}.ledger_changes WHERE change_key = $1"), r.Key)
+		found, err = l.rows(ctx, l.sql(rowSQL), r.Key)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (l *Ledger) Complete(ctx context.Context, key, token string, o Outcome) (c 
 			c, completed = found[0].Change, true
 			return nil
 		}
-		found, err = l.rows(ctx, l.sql("SELECT "+columns+" FROM {schema}.ledger_changes WHERE change_key = $1"), key)
+		found, err = l.rows(ctx, l.sql(rowSQL), key)
 		if err != nil || len(found) == 0 {
 			return err
 		}

@@ -222,6 +222,3 @@ func isTimeout(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Code == "57014" || e.Code == "55P03")
 }
-
-// Disconnect ends the connection until a statement needs it again.
-func (l *Ledger) Disconnect() { l.db.Close() }

@@ -31,6 +31,9 @@ func New(db *DB, schema string) *Ledger {
 	return &Ledger{db: db, schema: pgx.Identifier{schema}.Sanitize()}
 }
 
+// Disconnect ends the connection until a statement needs it again.
+func (l *Ledger) Disconnect() { l.db.Close() }
+
 // sql puts the schema into a statement.
 func (l *Ledger) sql(statement string) string {
 	return strings.ReplaceAll(statement, "{schema}", l.schema)

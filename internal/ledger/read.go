@@ -14,6 +14,9 @@ const columns = `change_key, target, source_revision, state, attempt, issued, to
 
 const columnCount = 17
 
+// rowSQL reads what stands of a key.
+const rowSQL = "SELECT " + columns + " FROM {schema}.ledger_changes WHERE change_key = $1"
+
 // row is a Change and the token, which stays in this package.
 type row struct {
 	Change
@@ -87,7 +90,7 @@ func (l *Ledger) Changes(ctx context.Context, keys []string) (changes []Change, 
 	}
 	err = l.db.Query(ctx, func(scan func(...any) error) error {
 		var r row
-		if first := now.IsZero(); first { // all columns are NULL where there is no row
+		if now.IsZero() { // the first row, of which all columns are NULL where there is no row
 			var present *bool
 			before := []any{&now, &present}
 			for range columnCount {

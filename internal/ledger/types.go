@@ -24,6 +24,21 @@ type Invariant struct {
 	Detail    string     `json:"detail,omitempty"` // why it does not hold
 }
 
+// Doubt is the first invariant that is broken, else the first that could not be checked,
+// and nil where all hold.
+func Doubt(all []Invariant) *Invariant {
+	var doubt *Invariant
+	for i := range all {
+		switch holds := all[i].Holds; {
+		case holds != nil && !*holds:
+			return &all[i]
+		case holds == nil && doubt == nil:
+			doubt = &all[i]
+		}
+	}
+	return doubt
+}
+
 // Change is what the ledger has of a change: of its newest attempt.
 type Change struct {
 	Key            string

@@ -303,14 +303,12 @@ func check(ctx context.Context, o *Options) []ledger.Invariant {
 // judge is the outcome of a change that is recorded as SUCCEEDED: one that is broken
 // counts more than one that could not be checked.
 func judge(all []ledger.Invariant) (outcome Outcome, message string) {
-	outcome = Done
-	for _, i := range all {
-		switch {
-		case i.Holds != nil && !*i.Holds:
-			return InvariantBroken, fmt.Sprintf("the invariant %q is broken: %s", i.Name, i.Detail)
-		case i.Holds == nil && outcome == Done:
-			outcome, message = InvariantUnchecked, fmt.Sprintf("the invariant %q could not be checked: %s", i.Name, i.Detail)
-		}
+	switch doubt := ledger.Doubt(all); {
+	case doubt == nil:
+		return Done, ""
+	case doubt.Holds == nil:
+		return InvariantUnchecked, fmt.Sprintf("the invariant %q could not be checked: %s", doubt.Name, doubt.Detail)
+	default:
+		return InvariantBroken, fmt.Sprintf("the invariant %q is broken: %s", doubt.Name, doubt.Detail)
 	}
-	return outcome, message
 }
