@@ -1,0 +1,43 @@
+package object
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Field returns the field of v at a path of keys, or nil where there is none.
+func Field(v any, path ...string) any {
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+// Items returns the items of a list, none where v is something else.
+func Items(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
+// Mapping returns v as a mapping, nil where it is something else.
+func Mapping(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// Text returns v as a string, "" where it is something else.
+func Text(v any) string { return str(v) }
+
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Pointer returns a path of keys (strings) and indexes (ints) as an RFC 6901 JSON
+// pointer.
+func Pointer(path ...any) string {
+	var b strings.Builder
+	for _, element := range path {
+		b.WriteByte('/')
+		b.WriteString(escapePointer.Replace(fmt.Sprint(element)))
+	}
+	return b.String()
+}
