@@ -2,13 +2,14 @@
 // bounded, confined to the repository root, and with a record of what was read.
 //
 // A [Tree] is where the files are: a folder on disk, read lazily ([Dir]), an
-// archive held in memory ([Archive]) or a few literal files ([Memory]). A
-// [View] is one render's access to it. The View implements fs.FS, fs.StatFS,
-// fs.ReadFileFS, fs.ReadDirFS and fs.ReadLinkFS, and that is all a renderer may
-// ask of it: a decrypting file system that wraps a View and implements the same
-// five interfaces must be able to take its place. Beyond them there are three
-// optional things, found by a type assertion: Resolve(string) (string, error),
-// the record of [View.Files], and [Unsealer]. [Walk] works on any fs.FS.
+// archive held in memory ([Archive]), the paths of a commit whose contents are
+// elsewhere ([Stored]) or a few literal files ([Memory]). A [View] is one render's
+// access to it. The View implements fs.FS, fs.StatFS, fs.ReadFileFS, fs.ReadDirFS
+// and fs.ReadLinkFS, and that is all a renderer may ask of it: a decrypting file
+// system that wraps a View and implements the same five interfaces must be able to
+// take its place. Beyond them there are three optional things, found by a type
+// assertion: Resolve(string) (string, error), the record of [View.Files], and
+// [Unsealer]. [Walk] works on any fs.FS.
 //
 // # Paths
 //
@@ -71,7 +72,8 @@ type Tree struct {
 	dir *os.Root // nil for a tree in memory
 	abs []string // absolute forms of dir, each with a slash at its end
 
-	part string // the folder of the repository that the tree is; "." for the whole
+	part   string           // the folder of the repository that the tree is; "." for the whole
+	beside map[string]*Tree // see With
 
 	entries int   // of the archive that it was read from
 	bytes   int64 // of their content
@@ -129,10 +131,17 @@ func (t *Tree) store() store {
 	if st == nil {
 		st = newDisk(t.dir, t.abs, t.lim.Files)
 	}
-	if t.part == "." {
+	if t.part != "." {
+		st = &below{st, t.part}
+	}
+	if len(t.beside) == 0 {
 		return st
 	}
-	return &below{st, t.part}
+	others := make(map[string]store, len(t.beside))
+	for name, tree := range t.beside {
+		others[name] = tree.store()
+	}
+	return &beside{st, others}
 }
 
 // Size returns how many entries the archive of the tree had, folders, links and
