@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"time"
 
 	"hallmark.dev/hallmark/plugin/chart"
 	"hallmark.dev/hallmark/plugin/source"
@@ -42,6 +43,9 @@ type kept struct {
 	trace     source.Trace
 	manifests []manifest
 	answer    Answer // without Manifests and the revision
+	// until is when a waiver runs out, and with it the answer; the zero time is
+	// never.
+	until time.Time
 }
 
 // alternatives is how many answers are kept under one key: two branches of a
@@ -94,7 +98,7 @@ func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 		}
 		earlier, _ := c.answers.get(key)
 		for _, k := range earlier {
-			if k.trace.Same(r.Tree) {
+			if (k.until.IsZero() || r.Today.Before(k.until)) && k.trace.Same(r.Tree) {
 				return k.again(r.Revision), nil
 			}
 		}
@@ -104,7 +108,7 @@ func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 		}
 		fresh := kept{s.view.Trace(), printManifests(result.Objects), Answer{
 			RenderHash: result.RenderHash, Provenance: result.Provenance, Warnings: result.Warnings, Decrypted: result.Decrypted,
-		}}
+		}, result.waivers}
 		if ctx.Err() == nil && len(result.Decrypted) == 0 {
 			c.keep(key, fresh, earlier)
 		}
@@ -157,9 +161,10 @@ func (s *session) key() (cacheKey, error) {
 		"folder": in.Dir, "renderer": s.renderer.Version(), "hallmark": s.Version,
 		"kubeVersion": in.KubeVersion, "apiVersions": in.APIVersions, "limits": in.Limits,
 		"parameters": in.Parameters.expanded(in.Env), "raw": in.Parameters.given(),
-		"variables": slices.Sorted(maps.Keys(in.Env)),
-		"rule":      s.rule,
-		"keyed":     s.HashKey != nil, "hashKey": fmt.Sprintf("%x", sha256.Sum256(s.HashKey)),
+		"variables": slices.Sorted(maps.Keys(in.Env)), "refs": in.Refs,
+		"rule":   s.rule,
+		"review": s.Review,
+		"keyed":  s.HashKey != nil, "hashKey": fmt.Sprintf("%x", sha256.Sum256(s.HashKey)),
 		"revision": s.Revision != "",
 	})
 	if err != nil {

@@ -3,7 +3,8 @@
 //
 //	load      hallmark.yaml beside the sources; the Application's parameters override it
 //	render    Helm 3, Helm 4, Kustomize or plain files, all in memory
-//	gate      refuse what must not reach a cluster
+//	gate      refuse what must not reach a cluster, then what the policy's release
+//	          rules deny
 //	stamp     write the five annotations
 //
 // A Request names a tree and a folder in it; Render returns the stamped objects

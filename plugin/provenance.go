@@ -69,6 +69,7 @@ func (s *session) stamp(files []source.File, out *Output, objects []object.Objec
 	result := &Result{
 		Objects: stamped.Objects, RenderHash: stamped.RenderHash, ObjectHashes: stamped.ObjectHashes,
 		Provenance: provenance, Decrypted: s.tree.Opened(),
+		Findings: s.findings, waivers: s.waivers,
 	}
 	warnings := slices.Clone(out.Warnings)
 	for _, u := range out.Unstable {
@@ -78,6 +79,7 @@ func (s *session) stamp(files []source.File, out *Output, objects []object.Objec
 		result.Warnings = strings.Split(s.secrets.Text(strings.Join(warnings, "\n")), "\n")
 	}
 	result.Evidence = r.record(in, out, given, files, result)
+	result.Evidence.Lint = s.recorded()
 	return result, nil
 }
 

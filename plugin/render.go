@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
@@ -41,6 +42,7 @@ type Input struct {
 	Namespace  string
 	Parameters Parameters
 	Env        map[string]string
+	Refs       []string // other sources, see Request.Refs
 	Limits     Limits
 
 	KubeVersion string
@@ -84,7 +86,15 @@ func Render(ctx context.Context, r *Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.render(ctx)
+		result, err := s.render(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if result.key, err = s.key(); err != nil {
+			return nil, err
+		}
+		result.view, result.helm, result.secrets = s.view, r.Helm, s.secrets
+		return result, nil
 	})
 }
 
@@ -97,6 +107,11 @@ type session struct {
 	secrets  *redact.Values
 	in       *Input
 	renderer Renderer
+
+	// What the release rules found, where linted says that they were checked.
+	linted   bool
+	findings []Finding
+	waivers  time.Time // see nextWaiver
 }
 
 // open begins a render that the crew c works on. With asStored nothing is
@@ -141,7 +156,12 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 	check := gate.Check(objects, gate.Options{
 		AllowEmpty: in.Parameters.AllowEmpty, Namespace: s.Namespace, MaxObjects: in.Limits.Objects,
 	})
-	if err := errors.Join(check, refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn), s.outsideSecrets(out, objects)); err != nil {
+	unstable, outside := refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn), s.outsideSecrets(out, objects)
+	var denied error
+	if check == nil { // rules take for granted what the gate demands of an object
+		denied = s.lint(out, objects)
+	}
+	if err := errors.Join(check, unstable, outside, denied); err != nil {
 		return nil, err
 	}
 	s.enter(StageStamp, "")
@@ -183,16 +203,23 @@ func (s *session) resolve() (*Input, Renderer, error) {
 	if err := parameters.validate(); err != nil {
 		return nil, nil, err
 	}
+	if r.Tolerant && parameters.Determinism == "" && s.rule.Determinism == "" {
+		parameters.Determinism = DeterminismWarn
+	}
 	if err := grant(s.rule, &parameters); err != nil {
 		return nil, nil, err
 	}
-	renderer, err := choose(view, dir, parameters, s.rule)
+	if r.Helm != "" {
+		parameters.KustomizeHelm = r.Helm
+		parameters.mark("kustomize-helm")
+	}
+	renderer, err := choose(view, dir, parameters, s.rule, r.Helm)
 	if err != nil {
 		return nil, nil, err
 	}
 	in := &Input{
 		FS: s.tree, Dir: dir, Name: r.instance(), Namespace: r.Namespace,
-		Parameters: parameters, Env: r.environment(), Limits: r.limits(),
+		Parameters: parameters, Env: r.environment(), Refs: r.Refs, Limits: r.limits(),
 		KubeVersion: r.KubeVersion, APIVersions: nonEmpty(r.APIVersions),
 	}
 	if parameters.KubeVersion != "" {
@@ -229,14 +256,18 @@ func (p *Parameters) validate() error {
 }
 
 // choose picks the renderer that the parameters name or, as Argo CD does, a
-// kustomization before a chart before plain files.
-func choose(fsys fs.FS, dir string, p Parameters, rule *policy.Rule) (Renderer, error) {
+// kustomization before a chart before plain files. helm, unless it is empty, is the
+// Helm that is used where one is.
+func choose(fsys fs.FS, dir string, p Parameters, rule *policy.Rule, helm string) (Renderer, error) {
 	name := p.Renderer
 	if name == "" {
 		var err error
 		if name, err = discover(fsys, dir); err != nil {
 			return nil, err
 		}
+	}
+	if helm != "" && (name == RendererHelm3 || name == RendererHelm4) {
+		name, p.RendererVersion = helm, ""
 	}
 	if err := grantRenderer(rule, name); err != nil {
 		return nil, err

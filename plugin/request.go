@@ -53,7 +53,17 @@ type Request struct {
 	Env map[string]string
 
 	Parameters Parameters
-	Limits     Limits
+	// Refs are the sources that value files may refer to as $name/path: each a folder
+	// "$name" of Tree (see source.Tree.With). repo-server sends a plugin none.
+	Refs []string
+	// Helm is the Helm that renders charts in place of the one that parameters or
+	// discovery give, RendererHelm3 or RendererHelm4; a pinned version does not count
+	// then. It is empty but for a preview.
+	Helm string
+	// Tolerant makes DeterminismWarn the default where neither parameters nor the
+	// policy say something, for a preview or a review.
+	Tolerant bool
+	Limits   Limits
 	// Policy is what the platform team allows, and more than the application's
 	// wishes; its limits win over Limits. Nil means that nothing is decrypted and
 	// that the rest is as the application asks.
@@ -64,6 +74,19 @@ type Request struct {
 	HashKey stamp.Key
 	// Version is hallmark's own version, for the evidence.
 	Version string
+
+	// Review asks for what all release rules find that the policy does not switch
+	// off, and refuses the render for none of it.
+	Review bool
+	// Today decides which waivers have expired; the zero time is before all of them.
+	Today time.Time
+	// HealthChecked reports whether Argo CD can tell the health of a custom
+	// resource, beside those that the policy names. It is the same for all requests
+	// of a Cache. Nil means that it can of none.
+	HealthChecked func(group, kind string) bool
+	// Found is called with the findings where release rules are checked, before the
+	// render is refused for one. It may be nil.
+	Found func(findings []Finding)
 
 	// Stage is called when a stage begins, with the renderer's name ("helm3") or
 	// "" where it is as before. It may be nil. A render whose time is over may
@@ -109,8 +132,17 @@ type Result struct {
 	Decrypted []Decrypted
 	// Warnings are one line each, for people; they never hold values.
 	Warnings []string
+	// Findings are those of the release rules, in the order of their places, where
+	// the policy or [Request.Review] asks for them. They hold no decrypted value.
+	Findings []Finding
 	// Evidence is the record of this render.
 	Evidence evidence.Record
+
+	key     cacheKey // see Again
+	view    *source.View
+	helm    string
+	secrets *redact.Values
+	waivers time.Time // the first instant at which a waiver runs out, see nextWaiver
 }
 
 // Limits bound one render. A field that is zero takes its value from

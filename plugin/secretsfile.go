@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
@@ -55,10 +57,26 @@ func (in *Input) file(raw string) (name string, mayBeAbsent bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
+	if other, is, err := in.otherSource(name); is || err != nil {
+		return other, mayBeAbsent, err
+	}
 	if err := refuseOtherSource(name, in.Env); err != nil {
 		return "", false, err
 	}
 	return expand(name, in.Env), mayBeAbsent, nil
+}
+
+// otherSource is the path in the tree of $name/path, where the request has the source
+// of that name. It is settled before variables are, as in Argo CD.
+func (in *Input) otherSource(raw string) (name string, is bool, err error) {
+	ref, rest, found := strings.Cut(raw, "/")
+	if !found || !strings.HasPrefix(ref, "$") || !slices.Contains(in.Refs, ref[1:]) {
+		return "", false, nil
+	}
+	if rest = path.Clean(strings.TrimLeft(expand(rest, in.Env), "/")); !fs.ValidPath(rest) {
+		return "", false, fmt.Errorf("%q leaves the repository of the source %q", raw, ref[1:])
+	}
+	return path.Join("/", ref, rest), true, nil
 }
 
 func (in *Input) absent(name string) bool {

@@ -49,6 +49,11 @@ func full() Record {
 			{Object: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "id"}, Pointer: "/data/id"},
 		},
 		Functions: []string{"now", "lookup"},
+		Lint: &Lint{Findings: []Finding{
+			{Rule: "job-deadline", Level: "deny", Object: object.ID{Group: "batch", Kind: "Job", Namespace: "shop", Name: "migrate"}, Field: "/spec/activeDeadlineSeconds",
+				Message: "the Job has no spec.activeDeadlineSeconds", Waiver: &Waiver{Day: "2027-03-31", Reason: "the vendor has no value for it"}},
+			{Rule: "owner-label", Level: "warn", Object: web, Message: "every Deployment names its owner"},
+		}},
 		Objects: []Object{
 			{ID: web, Digest: hash("c"), Origin: "web/templates/web.yaml"},
 			{ID: object.ID{Kind: "Namespace", Name: "shop"}, Digest: hash("d"), Origin: "apps/ns.yaml", Line: 7},
@@ -170,6 +175,7 @@ func TestOrderDoesNotCount(t *testing.T) {
 		slices.Reverse(r.Files)
 		slices.Reverse(r.APIVersions)
 		slices.Reverse(r.Ignored)
+		slices.Reverse(r.Lint.Findings)
 		slices.Reverse(r.Functions)
 		slices.Reverse(r.Objects)
 		return r
@@ -185,10 +191,11 @@ func TestOrderDoesNotCount(t *testing.T) {
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	dirty, unnamed := full(), full()
+	dirty, unnamed, clean := full(), full(), full()
 	dirty.Source.Revision = commit + "-dirty"
 	unnamed.Source = Source{Revision: "v1", Path: "apps"}
-	for name, r := range map[string]Record{"full": full(), "least": least(), "dirty": dirty, "unnamed": unnamed} {
+	clean.Lint = &Lint{} // rules were checked and found nothing
+	for name, r := range map[string]Record{"full": full(), "least": least(), "dirty": dirty, "unnamed": unnamed, "no finding": clean} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := Parse("record.json", marshal(t, r))
@@ -212,6 +219,7 @@ func TestRoundTrip(t *testing.T) {
 				cmpopts.EquateApproxTime(0),
 				cmpopts.SortSlices(func(a, b Parameter) bool { return a.Name < b.Name }),
 				cmpopts.SortSlices(func(a, b Ignored) bool { return a.Object.Compare(b.Object) < 0 }),
+				cmpopts.SortSlices(func(a, b Finding) bool { return a.Object.Compare(b.Object) < 0 }),
 				cmpopts.SortSlices(func(a, b Object) bool { return a.ID.Compare(b.ID) < 0 }),
 			}
 			if diff := cmp.Diff(want, got, options); diff != "" {

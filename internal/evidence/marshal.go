@@ -16,7 +16,7 @@ import (
 
 // Marshal returns r as indented JSON with a newline at its end. Equal records
 // give equal bytes; the order of files, objects, parameters, API versions,
-// functions and ignored fields does not count. r is only read.
+// functions, findings and ignored fields does not count. r is only read.
 //
 // An error says which part of r cannot be recorded: a digest or pointer of the
 // wrong form, a parameter given twice or without a JSON form. It holds no value.
@@ -123,6 +123,7 @@ func (r Record) internalParameters() (internalParameters, error) {
 		Limits:       r.Limits,
 		Determinism:  determinism{Mode: r.Determinism},
 		Functions:    sortedSet(r.Functions),
+		Lint:         r.lint(),
 	}
 	if r.SecretsKeyed {
 		out.SecretValues = secretValuesKeyed
@@ -141,6 +142,31 @@ func (r Record) internalParameters() (internalParameters, error) {
 		})
 	}
 	return out, nil
+}
+
+// lint has the findings in the order of their objects.
+func (r Record) lint() *lint {
+	if r.Lint == nil {
+		return nil
+	}
+	out := &lint{}
+	for _, f := range slices.SortedFunc(slices.Values(r.Lint.Findings), compareFindings) {
+		next := finding{Rule: f.Rule, Level: f.Level, Object: objectRef(f.Object), Field: validUTF8(f.Field), Message: validUTF8(f.Message)}
+		if f.Waiver != nil {
+			next.Waiver = &waiver{Day: f.Waiver.Day, Reason: validUTF8(f.Waiver.Reason)}
+		}
+		out.Findings = append(out.Findings, next)
+	}
+	return out
+}
+
+func compareFindings(a, b Finding) int {
+	return cmp.Or(
+		a.Object.Compare(b.Object),
+		strings.Compare(a.Rule, b.Rule),
+		strings.Compare(a.Field, b.Field),
+		strings.Compare(a.Message, b.Message),
+	)
 }
 
 func compareIgnored(a, b Ignored) int {

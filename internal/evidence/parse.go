@@ -81,6 +81,16 @@ func Parse(file string, text []byte) (Record, error) {
 			Object: object.ID(i.Object), Pointer: i.Pointer, Template: i.Template, Function: i.Function,
 		})
 	}
+	if internal.Lint != nil {
+		r.Lint = &Lint{}
+		for _, f := range internal.Lint.Findings {
+			next := Finding{Rule: f.Rule, Level: f.Level, Object: object.ID(f.Object), Field: f.Field, Message: f.Message}
+			if f.Waiver != nil {
+				next.Waiver = &Waiver{Day: f.Waiver.Day, Reason: f.Waiver.Reason}
+			}
+			r.Lint.Findings = append(r.Lint.Findings, next)
+		}
+	}
 	for _, d := range build.ResolvedDependencies {
 		commit, isCommit := d.Digest["gitCommit"]
 		switch {

@@ -11,7 +11,8 @@
 //	  externalParameters  what the Application asked for: app, namespace, project,
 //	                      repository, path and parameters
 //	  internalParameters  what the installation added: versions that templates saw,
-//	                      limits, how determinism was judged, functions noticed
+//	                      limits, how determinism was judged, functions noticed,
+//	                      what release rules found
 //	  resolvedDependencies  the commit, then each file that was read, with digests
 //	runDetails
 //	  builder             hallmark and the versions compiled into it
@@ -90,6 +91,9 @@ type Record struct {
 	// something besides the inputs, such as "lookup".
 	Functions []string
 
+	// Lint is what the release rules found, nil where none were checked.
+	Lint *Lint
+
 	// Objects are the objects of the set.
 	Objects []Object
 	// Versions are the versions of hallmark and what is compiled into it, by
@@ -136,6 +140,32 @@ type Ignored struct {
 	Pointer string
 	// Template and Function say where the value came from; each may be "".
 	Template, Function string
+}
+
+// Lint is the outcome of a check by release rules.
+type Lint struct {
+	Findings []Finding
+}
+
+// Finding is what a release rule says of an object. A record of a render that was
+// not refused has none that is denied and not waived, unless it is a review.
+type Finding struct {
+	// Rule is the id of the rule, or the name of a team's rule.
+	Rule string
+	// Level is what the policy makes of it: "warn" or "deny".
+	Level  string
+	Object object.ID
+	// Field is the RFC 6901 JSON pointer of the field, or "" for the object.
+	Field   string
+	Message string
+	// Waiver is set where the object waives the rule.
+	Waiver *Waiver
+}
+
+// Waiver says until when a rule is waived, and why.
+type Waiver struct {
+	// Day is the last day on which it holds, "2027-03-31".
+	Day, Reason string
 }
 
 // Object is one object of the set.

@@ -62,6 +62,7 @@ type internalParameters struct {
 	Limits       map[string]int64 `json:"limits,omitempty"`
 	Determinism  determinism      `json:"determinism"`
 	Functions    []string         `json:"functions"`
+	Lint         *lint            `json:"lint,omitzero"`
 }
 
 // What secretValues can be.
@@ -80,6 +81,24 @@ type ignoredField struct {
 	Pointer  string    `json:"pointer"`
 	Template string    `json:"template,omitzero"`
 	Function string    `json:"function,omitzero"`
+}
+
+type lint struct {
+	Findings []finding `json:"findings"`
+}
+
+type finding struct {
+	Rule    string    `json:"rule"`
+	Level   string    `json:"level"`
+	Object  objectRef `json:"object"`
+	Field   string    `json:"field,omitzero"`
+	Message string    `json:"message"`
+	Waiver  *waiver   `json:"waiver,omitzero"`
+}
+
+type waiver struct {
+	Day    string `json:"day"`
+	Reason string `json:"reason"`
 }
 
 type objectRef struct {

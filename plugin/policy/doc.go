@@ -24,6 +24,7 @@
 //	      determinism: enforce
 //	      allowEmpty: false
 //	      limits: {objects: 5000, renderTime: 60s}
+//	      lint: {default: warn, rules: {job-deadline: deny}}
 //	    - name: nobody else
 //	      match: {}
 //	      renderers: []
@@ -48,6 +49,7 @@
 //     it in any case. Default: false.
 //   - limits: files, fileBytes, treeBytes, objects, outputBytes, memoryBytes
 //     (whole numbers above 0) and renderTime (a duration such as 90s).
+//   - lint: left out, no release rules are checked. See below.
 //
 // Argo CD sends the project from version 3 on. With 2.14 it is empty; match on
 // repoURL and namespace there.
@@ -90,6 +92,37 @@
 // bytes that stands in the object as it is or in base64. It cannot find a shorter
 // one, nor what a template computed from a value: a part of it, a hash, another
 // encoding.
+//
+// # Release rules
+//
+//	lint:
+//	  default: warn
+//	  rules: {job-deadline: deny, image-tag: off, owner-label: deny}
+//	  waivers: true
+//	  healthChecks: [{group: example.com, kinds: [Widget]}]
+//	  policies:
+//	    - name: owner-label
+//	      matchConstraints:
+//	        resourceRules: [{apiGroups: [apps], apiVersions: ["*"], operations: ["*"], resources: [deployments]}]
+//	      validations: [{expression: "'owner' in object.metadata.?labels.orValue({})", message: every Deployment names its owner}]
+//
+// The release rules (`hallmark lint --explain` lists them) are checked for what was
+// rendered. A finding at the level deny refuses the render, one at warn goes to the
+// log and into the evidence, and a rule at off is not checked.
+//
+//   - default: the level of the rules that are not named. Default: warn.
+//   - rules: the levels of single rules. What is only advice is denied where a rule
+//     is named with deny, and is warned of where deny is the default.
+//   - waivers: whether an object may waive a rule by an annotation, with a day and a
+//     reason (package plugin/rules has the form). Default: true. Where it is false an
+//     annotation changes nothing. Who may write to the repository may waive, so
+//     set it to false where a rule is to hold against them.
+//   - healthChecks: custom resources whose health Argo CD is taught elsewhere, so
+//     that a wave can wait for them. Each has a group and kinds.
+//   - policies: the team's own rules, each a name and the fields of a
+//     ValidatingAdmissionPolicy's spec (package plugin/rules/admission says what
+//     differs). A name is that of no built-in rule. Fields of the policy, such as
+//     failurePolicy, say what is a finding, and the levels above what becomes of it.
 //
 // # What a rule cannot bound
 //

@@ -108,7 +108,7 @@ func (r reader) policy(root fields.Field) *Policy {
 func (r reader) rule(item fields.Field) (out rule, whole bool) {
 	out = rule{Rule: Rule{File: r.File, Determinism: Enforce}}
 	out.Line, _ = item.Position()
-	fields := item.Mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "allowEmpty", "limits")
+	fields := item.Mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "allowEmpty", "limits", "lint")
 	if fields == nil {
 		return out, false
 	}
@@ -145,6 +145,9 @@ func (r reader) rule(item fields.Field) (out rule, whole bool) {
 	}
 	if f, found := fields["limits"]; found {
 		out.Limits = readLimits(f)
+	}
+	if f, found := fields["lint"]; found {
+		out.Lint = r.lint(f)
 	}
 	return out, whole
 }

@@ -33,8 +33,8 @@ func examples(t *testing.T) (blocks []string) {
 			blocks[len(blocks)-1] += code
 		}
 	}
-	if len(blocks) != 2 {
-		t.Fatalf("got %d blocks of code in the package comment, want 2", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("got %d blocks of code in the package comment, want 3", len(blocks))
 	}
 	return blocks
 }
@@ -60,12 +60,13 @@ func TestPackageCommentExample(t *testing.T) {
 		},
 		Determinism: Enforce,
 		Limits:      Limits{Objects: 5000, RenderTime: time.Minute},
+		Lint:        &Lint{Default: LevelWarn, Levels: map[string]Level{"job-deadline": LevelDeny}, Waivers: true},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	rest := p.For(Subject{"payments", "https://git.example.com/other/api", "payments"})
-	if rest.Name != "nobody else" || rest.Line != 22 || rest.AllowsRenderer("plain") || rest.Decryption != nil {
+	if rest.Name != "nobody else" || rest.Line != 23 || rest.AllowsRenderer("plain") || rest.Decryption != nil {
 		t.Errorf("got %+v", rest)
 	}
 }

@@ -40,6 +40,7 @@ type Rule struct {
 	Determinism string      // Enforce or Warn; "" leaves it to the application
 	AllowEmpty  bool        // whether the application may ask for allow-empty
 	Limits      Limits
+	Lint        *Lint // nil checks no release rules
 
 	called  string // how String calls it where it stands in no file
 	builtIn bool

@@ -115,6 +115,27 @@ func (c *call) generated(a *plugin.Answer) {
 	}
 }
 
+// found counts what release rules found.
+func (c *call) found(findings []plugin.Finding) {
+	for _, f := range findings {
+		rule, level := f.Rule, string(f.Level)
+		if !f.BuiltIn() {
+			rule = teamRule
+		}
+		if f.Waiver != nil {
+			level = levelWaived
+		}
+		c.server.metrics.findings.WithLabelValues(rule, level).Inc()
+	}
+}
+
+// The values of labels beside the ids of the built-in rules and the levels of a
+// policy.
+const (
+	teamRule    = "team"
+	levelWaived = "waived"
+)
+
 // end counts and logs the call and makes a gRPC status of its error.
 func (c *call) end(err error) error {
 	c.mu.Lock()

@@ -11,7 +11,7 @@ import (
 )
 
 // instruments are the metrics. Their labels have a fixed set of values: a method,
-// an outcome, a stage, a renderer.
+// an outcome, a stage, a renderer, a rule.
 type instruments struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // method, outcome
@@ -21,6 +21,8 @@ type instruments struct {
 	files    prometheus.Counter
 	// decrypted counts files, each time that one is decrypted.
 	decrypted prometheus.Counter
+	// findings counts them each time that rules are checked.
+	findings *prometheus.CounterVec // rule, level
 }
 
 func newInstruments(s *Server) *instruments {
@@ -45,6 +47,10 @@ func newInstruments(s *Server) *instruments {
 		decrypted: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "hallmark_decrypted_files_total", Help: "SOPS files that were decrypted.",
 		}),
+		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hallmark_findings_total",
+			Help: "Findings of release rules, by rule (those of teams as one) and by what became of them (warn, deny, waived). Answers from memory do not count.",
+		}, []string{"rule", "level"}),
 	}
 	labels := prometheus.Labels{"version": s.options.Version}
 	for _, c := range plugin.Components() {
@@ -54,7 +60,7 @@ func newInstruments(s *Server) *instruments {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	m.registry.MustRegister(
-		m.requests, m.stages, m.cache, m.bytes, m.files, m.decrypted,
+		m.requests, m.stages, m.cache, m.bytes, m.files, m.decrypted, m.findings,
 		gauge("hallmark_in_flight", "Requests that are worked on.", func() float64 { return float64(len(s.slots)) }),
 		gauge("hallmark_in_flight_limit", "The most requests that are worked on at once.", func() float64 { return float64(cap(s.slots)) }),
 		gauge("hallmark_stuck", "Requests that are answered and still worked on, because an engine does not end.",

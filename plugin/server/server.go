@@ -35,6 +35,9 @@ type Options struct {
 	Policy Policy
 	// Keys are where private keys are, as in plugin.Request.
 	Keys plugin.Keys
+	// HealthChecked is as in plugin.Request: what the health of a custom resource is
+	// known from besides the policy.
+	HealthChecked func(group, kind string) bool
 	// Discover says for which folders the plugin declares itself.
 	Discover Discovery
 	// InFlight is the largest number of requests that are worked on at once,
@@ -51,7 +54,8 @@ type Options struct {
 	Log *slog.Logger
 	// NewID makes the id under which a request stands in the log.
 	NewID func() string
-	Now   func() time.Time
+	// Now is the clock: it times requests, and says which waivers have expired.
+	Now func() time.Time
 	// Explain words an error for a user of Argo CD.
 	Explain func(error) string
 }

@@ -161,7 +161,7 @@ func (s *Server) receive(from stream, c *call) error {
 	}
 	r, err := request(meta)
 	r.Limits, r.HashKey, r.Version, r.Stage = s.options.Limits, s.options.HashKey, s.options.Version, c.enter
-	r.Keys = s.options.Keys
+	r.Keys, r.HealthChecked, r.Today, r.Found = s.options.Keys, s.options.HealthChecked, s.options.Now(), c.found
 	if s.options.Policy != nil {
 		r.Policy = s.options.Policy.Current()
 	}
