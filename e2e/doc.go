@@ -50,6 +50,9 @@
 //     wishes for more, and of ciphertext that is for a key of another team;
 //     versions of the policy that replace each other under a
 //     running sidecar, a broken one among them.
+//   - linted: release rules that a policy denies, one of them the team's own in CEL, are
+//     a ComparisonError with nothing touched; a waiver in the object lets it in, an
+//     expired one does not; a warning is in the sidecar's log.
 //   - landlocked: links out of the mounts lead a confined server nowhere.
 //   - killed: a sidecar that dies in the middle of a render and comes back.
 //   - fleet: 40 Applications that are refreshed at once.

@@ -53,6 +53,7 @@ var scenarios = []scenario{
 	{"fleet", fleet},
 	{"killed", killed},
 	{"policed", policed},
+	{"linted", linted},
 	{"sealed", sealed},
 	{"landlocked", landlocked},
 	{"forms", forms},

@@ -41,6 +41,7 @@ func (env *environment) generate(ctx context.Context, f *generateFlags) error {
 	if err := env.working(&f.workingFlags, request); err != nil {
 		return err
 	}
+	env.judge(request)
 	if request.HashKey, err = readKey(f.hashKey); err != nil {
 		return err
 	}

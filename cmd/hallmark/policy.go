@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,6 +135,20 @@ type explainedGrant struct {
 	Determinism string               `json:"determinism"`
 	AllowEmpty  bool                 `json:"allowEmpty"`
 	Limits      explainedLimits      `json:"limits"`
+	Lint        *explainedLint       `json:"lint"`
+}
+
+type explainedLint struct {
+	Default      policy.Level            `json:"default"`
+	Rules        map[string]policy.Level `json:"rules"`
+	Waivers      bool                    `json:"waivers"`
+	HealthChecks []explainedHealthCheck  `json:"healthChecks"`
+	Policies     []string                `json:"policies"`
+}
+
+type explainedHealthCheck struct {
+	Group string   `json:"group"`
+	Kinds []string `json:"kinds"`
 }
 
 type explainedDecryption struct {
@@ -176,6 +192,7 @@ func explainPolicy(p *policy.Policy, s policy.Subject) explanation {
 			e.Allows.Decryption.Keys = append(e.Allows.Decryption.Keys, explainedKeys(k))
 		}
 	}
+	e.Allows.Lint = explainLint(rule.Lint)
 	for _, r := range reasons {
 		e.Considered = append(e.Considered, explainedRule{place(r.Rule), r.Matches, r.Why})
 		if r.Matches {
@@ -187,6 +204,24 @@ func explainPolicy(p *policy.Policy, s policy.Subject) explanation {
 }
 
 func place(r *policy.Rule) explainedPlace { return explainedPlace{r.Name, r.File, r.Line} }
+
+func explainLint(l *policy.Lint) *explainedLint {
+	if l == nil {
+		return nil
+	}
+	out := &explainedLint{
+		Default: l.Default, Rules: map[string]policy.Level{}, Waivers: l.Waivers,
+		HealthChecks: []explainedHealthCheck{}, Policies: []string{},
+	}
+	maps.Copy(out.Rules, l.Levels)
+	for _, c := range l.HealthChecks {
+		out.HealthChecks = append(out.HealthChecks, explainedHealthCheck(c))
+	}
+	for _, rule := range l.Team {
+		out.Policies = append(out.Policies, rule.Name())
+	}
+	return out
+}
 
 func explainLimits(l policy.Limits) explainedLimits {
 	render, tree := plugin.DefaultLimits(), source.DefaultLimits()
@@ -250,7 +285,25 @@ func (e explanation) text() string {
 	limit("outputBytes", l.OutputBytes, given.OutputBytes > 0)
 	limit("memoryBytes", l.MemoryBytes, given.MemoryBytes > 0)
 	limit("renderTime", l.RenderTime, given.RenderTime > 0)
+	e.Allows.Lint.settings(setting)
 	return b.String()
+}
+
+// settings shows the section, one setting a line.
+func (l *explainedLint) settings(setting func(name string, value any)) {
+	if l == nil {
+		setting("lint", "none")
+		return
+	}
+	setting("lint.default", l.Default)
+	for _, rule := range slices.Sorted(maps.Keys(l.Rules)) {
+		setting("lint.rules", rule+": "+string(l.Rules[rule]))
+	}
+	setting("lint.waivers", l.Waivers)
+	for _, c := range l.HealthChecks {
+		setting("lint.healthChecks", c.Group+": "+names(c.Kinds))
+	}
+	setting("lint.policies", names(l.Policies))
 }
 
 func names(list []string) string {

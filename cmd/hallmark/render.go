@@ -10,40 +10,32 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hallmark.dev/hallmark/internal/evidence"
 	"hallmark.dev/hallmark/plugin"
 	"hallmark.dev/hallmark/plugin/source"
 )
 
-// renderFlags are the flags of `hallmark render`.
+// renderFlags say what is rendered and how: the flags of `hallmark render`, and of
+// the commands that look at what it renders.
 type renderFlags struct {
-	app, namespace, project  string
-	repoURL, revision, root  string
-	kubeVersion              string
-	apiVersions              []string
-	params                   []string
-	paramsFile               string
-	limits                   limitFlags
-	trust                    trustFlags
-	hashKey                  string
-	evidence                 string
-	output                   string
-	revisionGiven, repoGiven bool
+	app, namespace, project string
+	repoURL, revision, root string
+	kubeVersion             string
+	apiVersions             []string
+	params                  []string
+	paramsFile              string
+	limits                  limitFlags
+	trust                   trustFlags
+	hashKey                 string // of render alone
+	flags                   *pflag.FlagSet
 }
 
-func renderCommand(env *environment) *cobra.Command {
-	var f renderFlags
-	cmd := &cobra.Command{
-		Use: "render [DIR]", Short: "Render, gate and stamp an application",
-		Long: renderHelp, Example: renderExample, Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.revisionGiven = cmd.Flags().Changed("revision")
-			f.repoGiven = cmd.Flags().Changed("repo-url")
-			return env.render(cmd.Context(), &f, slices.Concat(args, []string{"."})[0])
-		},
-	}
+// register adds the flags. The policy's usage says what counts without one.
+func (f *renderFlags) register(cmd *cobra.Command, policyUsage string) {
 	flags := cmd.Flags()
+	f.flags = flags
 	flags.StringVar(&f.app, "app", "", "`name` of the application (default: the name of DIR)")
 	flags.StringVar(&f.namespace, "namespace", "default", "`namespace` of the destination")
 	flags.StringVar(&f.project, "project", "", "`name` of the AppProject")
@@ -55,19 +47,37 @@ func renderCommand(env *environment) *cobra.Command {
 	flags.StringArrayVar(&f.params, "param", nil, "parameter as `name=value`, name[]=item or name[key]=value (repeatable)")
 	flags.StringVar(&f.paramsFile, "params", "", "`file` with the JSON that Argo CD sends in ARGOCD_APP_PARAMETERS")
 	f.limits.register(cmd)
-	f.trust.registerPolicy(cmd, "default: none; what your own keys open is decrypted, and nothing is fetched")
+	f.trust.registerPolicy(cmd, policyUsage)
 	f.trust.registerKeys(cmd, "beside those that sops finds by itself")
+}
+
+const callerPolicy = "default: none; what your own keys open is decrypted, and nothing is fetched"
+
+func renderCommand(env *environment) *cobra.Command {
+	var f renderFlags
+	var record, output string
+	cmd := &cobra.Command{
+		Use: "render [DIR]", Short: "Render, gate and stamp an application",
+		Long: renderHelp, Example: renderExample, Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return env.render(cmd.Context(), &f, slices.Concat(args, []string{"."})[0], record, output)
+		},
+	}
+	f.register(cmd, callerPolicy)
+	flags := cmd.Flags()
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
-	flags.StringVar(&f.evidence, "evidence", "", "`file` to write the in-toto statement of this render to")
-	flags.StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml or json")
+	flags.StringVar(&record, "evidence", "", "`file` to write the in-toto statement of this render to")
+	flags.StringVarP(&output, "output", "o", "yaml", "`format` of the manifests: yaml or json")
 	return cmd
 }
 
-func (env *environment) render(ctx context.Context, f *renderFlags, dir string) error {
-	if f.output != "yaml" && f.output != "json" {
-		return usageError{fmt.Errorf("-o: got %q, want yaml or json", f.output)}
+// render prints the manifests of dir in the format output, and writes the evidence to
+// the file record where it is named.
+func (env *environment) render(ctx context.Context, f *renderFlags, dir, record, output string) error {
+	if output != "yaml" && output != "json" {
+		return usageError{fmt.Errorf("-o: got %q, want yaml or json", output)}
 	}
-	if err := checkTarget(f.evidence); err != nil {
+	if err := checkTarget(record); err != nil {
 		return err
 	}
 	request, err := env.renderRequest(ctx, f, dir)
@@ -78,18 +88,18 @@ func (env *environment) render(ctx context.Context, f *renderFlags, dir string) 
 	if err != nil {
 		return err
 	}
-	var record []byte
-	if f.evidence != "" {
-		if record, err = evidence.Marshal(result.Evidence); err != nil {
+	var statement []byte
+	if record != "" {
+		if statement, err = evidence.Marshal(result.Evidence); err != nil {
 			return err
 		}
 	}
 	printWarnings(env.stderr, result.Warnings)
-	commit, err := stage(f.evidence, record)
+	commit, err := stage(record, statement)
 	if err != nil {
 		return err
 	}
-	if err := writeManifests(env.stdout, result.Objects, f.output); err != nil {
+	if err := writeManifests(env.stdout, result.Objects, output); err != nil {
 		return errors.Join(fmt.Errorf("writing the manifests: %w", err), commit(false))
 	}
 	return commit(true)
@@ -101,6 +111,7 @@ func (env *environment) renderRequest(ctx context.Context, f *renderFlags, dir s
 		Namespace: f.namespace, Project: f.project, RepoURL: f.repoURL, Revision: f.revision,
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions, Version: hallmarkVersion(),
 	}
+	env.judge(r)
 	if err := f.parameters(&r.Parameters); err != nil {
 		return nil, err
 	}
@@ -129,10 +140,10 @@ func (env *environment) renderRequest(ctx context.Context, f *renderFlags, dir s
 	if err != nil {
 		return nil, err
 	}
-	if top != "" && !f.revisionGiven {
+	if top != "" && !f.flags.Changed("revision") {
 		r.Revision = gitRevision(ctx, top)
 	}
-	if top != "" && !f.repoGiven {
+	if top != "" && !f.flags.Changed("repo-url") {
 		r.RepoURL = gitRemote(top)
 	}
 	r.App = cmp.Or(f.app, appName(abs))

@@ -102,7 +102,7 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	o := &server.Options{
 		Discover: server.Discovery(f.discover), InFlight: f.inFlight, DrainDelay: f.drainDelay, DrainTimeout: f.drainTimeout,
 		Version: hallmarkVersion(), Cache: plugin.NewCache(f.cacheBytes),
-		Now: time.Now, NewID: rand.Text, Explain: describe,
+		Now: time.Now, NewID: rand.Text, Explain: describe, HealthChecked: healthChecked,
 	}
 	switch o.Discover {
 	case server.DiscoverNone, server.DiscoverMarked, server.DiscoverAll:

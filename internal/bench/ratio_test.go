@@ -64,6 +64,12 @@ func median(values []float64) float64 {
 // quotient of the wall times, and both peaks of memory.
 func versus(b *testing.B, hallmark, other []string) {
 	b.Helper()
+	versusTimes(b, pairs, hallmark, other)
+}
+
+// versusTimes is versus with another number of pairs.
+func versusTimes(b *testing.B, pairs int, hallmark, other []string) {
+	b.Helper()
 	home := b.TempDir()
 	once(b, home, hallmark)
 	once(b, home, other)
