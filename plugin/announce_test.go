@@ -278,7 +278,12 @@ func TestAnnounceInTime(t *testing.T) {
 	}
 	r := memory(map[string]string{"app/kustomization.yaml": "resources: [a.yaml]\n", "app/a.yaml": configMap})
 	r.Limits.RenderTime = time.Nanosecond
-	list, err = Announce(context.Background(), r)
+	// On a busy machine the work can be done before the timer is looked at.
+	for range 1000 {
+		if list, err = Announce(context.Background(), r); err != nil {
+			break
+		}
+	}
 	if err == nil || len(list) != len(Specs()) {
 		t.Errorf("got %d parameters with error %v, want %d and an error", len(list), err, len(Specs()))
 	}

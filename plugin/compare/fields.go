@@ -10,10 +10,10 @@ import (
 // A walker finds the fields in which two objects differ, and yields them in the order
 // of the object: keys sorted, items of lists in their order in To.
 type walker struct {
-	names            renames
-	fromHide, toHide func(string) string
-	renamed          bool // metadata.name differs, and Object.Was says so
-	id               object.ID
+	names   renames
+	hide    func(string) string
+	renamed bool // metadata.name differs, and Object.Was says so
+	id      object.ID
 
 	path   []step
 	fields []Field
@@ -112,13 +112,9 @@ func (w *walker) at(keys ...string) bool {
 // and stays hidden, as does a difference that is nothing but what was decrypted.
 func (w *walker) emit(change Change, a, b any) {
 	f := Field{Change: change, Cause: -1}
-	hide := w.toHide
-	if change == Removed {
-		hide = w.fromHide
-	}
-	f.Path, f.Pointer = hide(pathText(w.path)), hide(pathPointer(w.path, change != Removed))
-	f.Follows = w.toHide(w.names.follows(w.path, a, b))
-	from, to := hidden(a, w.fromHide), hidden(b, w.toHide)
+	f.Path, f.Pointer = w.hide(pathText(w.path)), w.hide(pathPointer(w.path, change != Removed))
+	f.Follows = w.hide(w.names.follows(w.path, a, b))
+	from, to := hidden(a, w.hide), hidden(b, w.hide)
 	switch {
 	case concealed(a) || concealed(b), change == Changed && same(from, to):
 		f.Hidden, f.Follows = true, ""
@@ -131,8 +127,8 @@ func (w *walker) emit(change Change, a, b any) {
 // order reports that the items of the list at the path stand in another order.
 func (w *walker) order(from, to []any) {
 	w.fields = append(w.fields, Field{
-		Path: w.toHide(pathText(w.path)), Pointer: w.toHide(pathPointer(w.path, true)), Change: Changed,
-		From: hidden(from, w.fromHide), To: hidden(to, w.toHide), Order: true, Cause: -1,
+		Path: w.hide(pathText(w.path)), Pointer: w.hide(pathPointer(w.path, true)), Change: Changed,
+		From: hidden(from, w.hide), To: hidden(to, w.hide), Order: true, Cause: -1,
 	})
 }
 

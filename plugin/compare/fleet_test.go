@@ -188,7 +188,7 @@ func TestStarved(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"apps/web.yaml": manifest("web", "repoURL: "+here+", path: web"), "web/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
-		"web/templates/a.yaml": "{{ range until 100000000 }}{{ printf \"%0100d\" . | repeat 100000 | sha256sum | trunc 0 }}{{ end }}",
+		"web/templates/a.yaml": "{{ $x := repeat 30000000 \"x\" }}{{ range until 60 }}{{ $y := printf \"%s%d\" $x . }}{{ end }}",
 	}
 	renders := 0
 	r, _, err := fleet(files, files, func(f *Fleet) {

@@ -36,7 +36,7 @@ func Objects(from, to Rendered) ([]Object, Counts) {
 	m := newMatcher(from, to)
 	pairs := m.pairs()
 	c := comparison{
-		names: m.renames, fromHide: remember(from.Hide), toHide: remember(to.Hide),
+		names: m.renames, hide: both(from.Hide, to.Hide),
 	}
 	var (
 		out    []Object
@@ -66,9 +66,9 @@ func Objects(from, to Rendered) ([]Object, Counts) {
 
 // comparison is what the objects of one application have in common.
 type comparison struct {
-	names            renames
-	fromHide, toHide func(string) string
-	printed          []byte // text prints here
+	names   renames
+	hide    func(string) string
+	printed []byte // text prints here
 }
 
 // object compares one pair and reports whether it differs.
@@ -76,10 +76,10 @@ func (c *comparison) object(p pair) (Object, bool) {
 	switch {
 	case p.from == nil:
 		after, _ := conceal(p.to.value(), nil, p.to.IsSecret())
-		return Object{ID: c.shown(p.to.named(), c.toHide), Change: Added, Origin: c.toHide(p.to.Origin), After: c.text(after)}, true
+		return Object{ID: c.shown(p.to.named()), Change: Added, Origin: c.hide(p.to.Origin), After: c.text(after)}, true
 	case p.to == nil:
 		before, _ := conceal(p.from.value(), nil, p.from.IsSecret())
-		return Object{ID: c.shown(p.from.named(), c.fromHide), Change: Removed, Origin: c.fromHide(p.from.Origin), Before: c.text(before)}, true
+		return Object{ID: c.shown(p.from.named()), Change: Removed, Origin: c.hide(p.from.Origin), Before: c.text(before)}, true
 	case p.change == "" && (p.from.volatile() || p.to.volatile()):
 		return Object{}, false
 	case p.change == "" && p.from.stable() && p.to.stable() && sameObject(p.from.Value, p.to.Value):
@@ -87,14 +87,14 @@ func (c *comparison) object(p pair) (Object, bool) {
 	}
 	before, after := oneNamespace(p.from.value(), p.to.value())
 	before, after = conceal(before, after, p.from.IsSecret() || p.to.IsSecret())
-	w := walker{names: c.names, fromHide: c.fromHide, toHide: c.toHide, renamed: p.change == Renamed, id: p.to.ID()}
+	w := walker{names: c.names, hide: c.hide, renamed: p.change == Renamed, id: p.to.ID()}
 	w.object(before, after)
 	if p.change == "" && len(w.fields) == 0 {
 		return Object{}, false
 	}
-	o := Object{ID: c.shown(p.to.named(), c.toHide), Change: cmp.Or(p.change, Changed), Origin: c.toHide(p.to.Origin), Fields: w.fields}
+	o := Object{ID: c.shown(p.to.named()), Change: cmp.Or(p.change, Changed), Origin: c.hide(p.to.Origin), Fields: w.fields}
 	if p.change != "" {
-		was := c.shown(p.from.named(), c.fromHide)
+		was := c.shown(p.from.named())
 		o.Was = &was
 	}
 	o.Before, o.After = c.text(before), c.text(after)
@@ -105,37 +105,39 @@ func (c *comparison) object(p pair) (Object, bool) {
 	return o, true
 }
 
-func (c *comparison) shown(id object.ID, hide func(string) string) object.ID {
-	return object.ID{Group: hide(id.Group), Kind: hide(id.Kind), Namespace: hide(id.Namespace), Name: hide(id.Name)}
+func (c *comparison) shown(id object.ID) object.ID {
+	return object.ID{Group: c.hide(id.Group), Kind: c.hide(id.Kind), Namespace: c.hide(id.Namespace), Name: c.hide(id.Name)}
 }
 
-// text prints an object. What was decrypted for either side is taken out: it is as
-// secret where only the other side knows it.
+// text prints an object, nil where it is too large.
 func (c *comparison) text(value map[string]any) []byte {
 	c.printed = yamldoc.AppendYAML(c.printed[:0], value)
 	if len(c.printed) > MaxText {
 		return nil
 	}
-	return []byte(c.toHide(c.fromHide(string(c.printed))))
+	return []byte(c.hide(string(c.printed)))
 }
 
-// remember returns hide with the answers for short texts kept, because a search for
-// secrets costs far more than a look-up and names repeat. Without hide it changes
-// nothing.
-func remember(hide func(string) string) func(string) string {
-	if hide == nil {
+// both returns what takes out of a text what was decrypted for either side: it is as
+// secret where only the other side knows it. Answers for short texts are kept, because
+// a search for secrets costs far more than a look-up and names repeat.
+func both(from, to func(string) string) func(string) string {
+	if from == nil && to == nil {
 		return func(s string) string { return s }
 	}
 	const short = 1 << 10
-	known := map[string]string{}
+	known := map[string]string{"": ""}
 	return func(s string) string {
-		if s == "" {
-			return s
-		}
-		if out, ok := known[s]; ok {
+		out, ok := known[s]
+		if ok {
 			return out
 		}
-		out := hide(s)
+		out = s
+		for _, hide := range []func(string) string{from, to} {
+			if hide != nil {
+				out = hide(out)
+			}
+		}
 		if len(s) <= short {
 			known[s] = out
 		}

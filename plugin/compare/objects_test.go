@@ -227,6 +227,16 @@ spec: {s3cr3t-key: %q, items: [{name: s3cr3t-item, value: %q}], new: %s}
 	if diff := cmp.Diff(want, told(objects)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	// What one side decrypts is hidden on both.
+	for _, side := range []*Rendered{&from, &to} {
+		side.Hide = nil
+		alone, _ := Objects(from, to)
+		if diff := cmp.Diff(want, told(alone)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		objects = append(objects, alone...)
+		side.Hide = hide
+	}
 	for _, o := range objects {
 		if all := fmt.Sprintf("%s %s %+v", o.Before, o.After, o); strings.Contains(all, "s3cr3t") {
 			t.Errorf("got %s", all)

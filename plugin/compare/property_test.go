@@ -158,7 +158,7 @@ func widgets(values ...map[string]any) Rendered {
 	return r
 }
 
-const rounds = 3000
+const rounds = 2000
 
 // The fields of an object are all of the difference: applied to From they give To.
 func TestFieldsApplied(t *testing.T) {

@@ -71,7 +71,7 @@ type ignored struct {
 const anyIndex = "[]"
 
 func parsePointer(text string) ignored {
-	if text == "" || text == "/" {
+	if text == "" {
 		return ignored{}
 	}
 	var p ignored
