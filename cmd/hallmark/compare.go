@@ -127,6 +127,9 @@ func (env *environment) compare(ctx context.Context, f *compareFlags, args []str
 	if err != nil {
 		return err
 	}
+	if len(r.Applications) == 0 {
+		return usageError{errors.New("nothing is left to compare: no name matches --include, or --exclude matches all")}
+	}
 	r.From.Ref, r.To.Ref = f.fromRef, f.toRef
 	var out bytes.Buffer
 	switch f.output {
