@@ -169,30 +169,9 @@ func nearest(name string) string {
 		if plain(s.Name) == plain(name) {
 			return s.Name
 		}
-		if d := distance(s.Name, name); d < bestDistance {
+		if d := diag.Distance(s.Name, name); d < bestDistance {
 			best, bestDistance = s.Name, d
 		}
 	}
 	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

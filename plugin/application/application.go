@@ -92,9 +92,9 @@ func readApplication(manifest map[string]any, f *faults) (*Application, error) {
 		a.Project = "default"
 	}
 	a.Destination = Destination{
-		Server:    object.Text(field(spec, "destination", "server")),
-		Name:      object.Text(field(spec, "destination", "name")),
-		Namespace: object.Text(field(spec, "destination", "namespace")),
+		Server:    object.Text(object.Field(spec, "destination", "server")),
+		Name:      object.Text(object.Field(spec, "destination", "name")),
+		Namespace: object.Text(object.Field(spec, "destination", "namespace")),
 	}
 	for _, at := range sources(spec) {
 		s := Source{value: object.Mapping(fieldAt(spec, at))}
@@ -113,7 +113,7 @@ func readApplication(manifest map[string]any, f *faults) (*Application, error) {
 // identity returns name and namespace of a manifest.
 func identity(f *faults, manifest map[string]any) (name, namespace string) {
 	for key, to := range map[string]*string{"name": &name, "namespace": &namespace} {
-		value := field(manifest, "metadata", key)
+		value := object.Field(manifest, "metadata", key)
 		text.check(f, []any{"metadata", key}, value)
 		*to = object.Text(value)
 		switch {
@@ -129,7 +129,7 @@ func identity(f *faults, manifest map[string]any) (name, namespace string) {
 // sources returns the paths of the sources that count: of several ways to give them,
 // that which Argo CD takes.
 func sources(spec map[string]any) (paths [][]any) {
-	if field(spec, "sourceHydrator") != nil {
+	if object.Field(spec, "sourceHydrator") != nil {
 		return [][]any{{"sourceHydrator", "drySource"}}
 	}
 	for i := range object.Items(spec["sources"]) {
@@ -145,7 +145,7 @@ func fieldAt(v any, path []any) any {
 	for _, step := range path {
 		switch step := step.(type) {
 		case string:
-			v = field(v, step)
+			v = object.Field(v, step)
 		case int:
 			v = object.Items(v)[step]
 		}
@@ -234,22 +234,22 @@ func (s *Source) plugin(p *parameters, config map[string]any) {
 		if s.Env == nil {
 			s.Env = map[string]string{}
 		}
-		s.Env["ARGOCD_ENV_"+object.Text(field(entry, "name"))] = object.Text(field(entry, "value"))
+		s.Env["ARGOCD_ENV_"+object.Text(object.Field(entry, "name"))] = object.Text(object.Field(entry, "value"))
 	}
 	if !ours(name) {
 		s.Unsupported = `it is rendered by the plugin "` + name + `"`
 		return
 	}
 	for i, item := range object.Items(config["parameters"]) {
-		entry := parameter{Name: object.Text(field(item, "name"))}
-		if value := field(item, "string"); value != nil {
+		entry := parameter{Name: object.Text(object.Field(item, "name"))}
+		if value := object.Field(item, "string"); value != nil {
 			given := object.Text(value)
 			entry.String = &given
 		}
-		if value := field(item, "array"); value != nil {
+		if value := object.Field(item, "array"); value != nil {
 			entry.Array = append([]string{}, texts(value)...)
 		}
-		entry.Map = textTable(field(item, "map"))
+		entry.Map = textTable(object.Field(item, "map"))
 		at := below(p.path, "parameters", i)
 		if entry.String == nil && entry.Array == nil && entry.Map == nil {
 			p.faults.addf(at, "the parameter %q has neither string nor array nor map", entry.Name)

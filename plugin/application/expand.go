@@ -86,7 +86,7 @@ func expand(manifest map[string]any, f *faults, opt Options) (made []Application
 	taken := map[string]bool{}
 	add := func(manifest map[string]any) {
 		own := &faults{file: f.file, line: f.line}
-		name := object.Text(field(manifest, "metadata", "name"))
+		name := object.Text(object.Field(manifest, "metadata", "name"))
 		own.about = fmt.Sprintf("application %q: ", name)
 		a, err := readApplication(manifest, own)
 		if err == nil && taken[name] {
@@ -187,7 +187,7 @@ func (s *set) application(template, params map[string]any, namespace string) (ma
 		}
 		made = object.Mapping(replaced)
 		metadata = object.Mapping(made["metadata"])
-		if len(object.Items(metadata["finalizers"])) == 0 && field(s.spec, "syncPolicy", "preserveResourcesOnDeletion") != true {
+		if len(object.Items(metadata["finalizers"])) == 0 && object.Field(s.spec, "syncPolicy", "preserveResourcesOnDeletion") != true {
 			metadata["finalizers"] = []any{"resources-finalizer.argocd.argoproj.io"}
 		}
 	}

@@ -201,11 +201,11 @@ func itemLines(at *faults) (lines []int) {
 }
 
 func nameOf(value map[string]any) string {
-	name := object.Text(field(value, "metadata", "name"))
+	name := object.Text(object.Field(value, "metadata", "name"))
 	if name == "" {
 		return ""
 	}
-	return qualified(object.Text(field(value, "metadata", "namespace")), name)
+	return qualified(object.Text(object.Field(value, "metadata", "namespace")), name)
 }
 
 // isPatch reports whether a kustomization in the folder of a file, or in one of the two
@@ -223,10 +223,10 @@ func (f *finder) isPatch(file string) bool {
 				continue
 			}
 			for _, list := range []string{"patches", "patchesStrategicMerge", "patchesJson6902"} {
-				for _, item := range object.Items(field(value, list)) {
+				for _, item := range object.Items(object.Field(value, list)) {
 					patch := object.Text(item)
 					if patch == "" {
-						patch = object.Text(field(item, "path"))
+						patch = object.Text(object.Field(item, "path"))
 					}
 					if patch != "" && path.Join(dir, patch) == file {
 						return true

@@ -57,7 +57,7 @@ func (s *set) transform(generator map[string]any, at []any, base, outer map[stri
 				"render such an application by its folder, or keep the applications that it makes in a file")})
 			continue
 		}
-		template := fill(object.Mapping(field(original, kind.name, "template")), base)
+		template := fill(object.Mapping(object.Field(original, kind.name, "template")), base)
 		sets, err := s.generate(kind.name, object.Mapping(generator[kind.name]), here)
 		if err != nil {
 			errs = append(errs, err)
@@ -172,7 +172,7 @@ func mappings(v any) (out []map[string]any, ok bool) {
 func (s *set) gather(child any, at []any, outer map[string]any) ([]map[string]any, error) {
 	kinds := 0
 	for _, kind := range order {
-		if field(child, kind.name) != nil {
+		if object.Field(child, kind.name) != nil {
 			kinds++
 		}
 	}
@@ -308,12 +308,12 @@ func newSelector(v any) (selector, error) {
 		return nil, nil
 	}
 	s := selector{}
-	labels := textTable(field(v, "matchLabels"))
+	labels := textTable(object.Field(v, "matchLabels"))
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		s = append(s, requirement{key, "In", []string{labels[key]}})
 	}
-	for _, item := range object.Items(field(v, "matchExpressions")) {
-		r := requirement{object.Text(field(item, "key")), object.Text(field(item, "operator")), texts(field(item, "values"))}
+	for _, item := range object.Items(object.Field(v, "matchExpressions")) {
+		r := requirement{object.Text(object.Field(item, "key")), object.Text(object.Field(item, "operator")), texts(object.Field(item, "values"))}
 		switch r.operator {
 		case "In", "NotIn":
 			if len(r.values) == 0 {

@@ -212,10 +212,10 @@ func (t *tree) matchFolders(items []any) (out []string) {
 		}
 		included, excluded := false, false
 		for _, item := range items {
-			if match, err := path.Match(object.Text(field(item, "path")), folder); err != nil || !match {
+			if match, err := path.Match(object.Text(object.Field(item, "path")), folder); err != nil || !match {
 				continue
 			}
-			if field(item, "exclude") == true {
+			if object.Field(item, "exclude") == true {
 				excluded = true
 			} else {
 				included = true
@@ -233,12 +233,12 @@ func (t *tree) matchFiles(items []any, globs bool) ([]string, error) {
 	taken := map[string]bool{}
 	for _, excludes := range []bool{false, true} {
 		for _, item := range items {
-			if (field(item, "exclude") == true) != excludes {
+			if (object.Field(item, "exclude") == true) != excludes {
 				continue
 			}
-			match, err := pathspec(object.Text(field(item, "path")))
+			match, err := pathspec(object.Text(object.Field(item, "path")))
 			if globs {
-				match, err = glob(object.Text(field(item, "path")))
+				match, err = glob(object.Text(object.Field(item, "path")))
 			}
 			if err != nil {
 				return nil, err

@@ -80,13 +80,13 @@ func (s *Source) helm(p *parameters, config map[string]any) {
 	plain, forced, files := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, item := range object.Items(config["parameters"]) {
 		to := plain
-		if field(item, "forceString") == true {
+		if object.Field(item, "forceString") == true {
 			to = forced
 		}
-		to[object.Text(field(item, "name"))] = object.Text(field(item, "value"))
+		to[object.Text(object.Field(item, "name"))] = object.Text(object.Field(item, "value"))
 	}
 	for _, item := range object.Items(config["fileParameters"]) {
-		files[object.Text(field(item, "name"))] = object.Text(field(item, "path"))
+		files[object.Text(object.Field(item, "name"))] = object.Text(object.Field(item, "path"))
 	}
 	p.table("helm-parameters", plain)
 	p.table("helm-string-parameters", forced)
@@ -111,13 +111,13 @@ func (s *Source) kustomize(p *parameters, config map[string]any) {
 	p.array("kustomize-images", config["images"])
 	replicas := map[string]string{}
 	for i, item := range object.Items(config["replicas"]) {
-		count := object.Text(field(item, "count"))
-		if n, ok := field(item, "count").(int64); ok {
+		count := object.Text(object.Field(item, "count"))
+		if n, ok := object.Field(item, "count").(int64); ok {
 			count = strconv.FormatInt(n, 10)
 		} else if _, err := strconv.ParseInt(count, 10, 64); err != nil {
 			p.faults.addf(below(p.path, "replicas", i, "count"), "got %q, want a whole number", count)
 		}
-		replicas[object.Text(field(item, "name"))] = count
+		replicas[object.Text(object.Field(item, "name"))] = count
 	}
 	p.table("kustomize-replicas", replicas)
 	p.table("kustomize-common-labels", textTable(config["commonLabels"]))

@@ -65,13 +65,13 @@ func compareWithReference(t *testing.T, o object.Object, repo fs.FS, want refere
 	}
 	if strings.Contains(string(yamldoc.AppendYAML(nil, o.Value)), "merge:") { // their order is random in Argo CD
 		slices.SortStableFunc(list, func(a, b any) int {
-			return strings.Compare(object.Text(field(a, "metadata", "name")), object.Text(field(b, "metadata", "name")))
+			return strings.Compare(object.Text(object.Field(a, "metadata", "name")), object.Text(object.Field(b, "metadata", "name")))
 		})
 	}
 	expected := []any{}
 	for _, value := range want.Applications {
 		// Argo CD gives it to the API server, which does not take such a name.
-		if name := object.Text(field(value, "metadata", "name")); len(validation.IsDNS1123Subdomain(name)) > 0 {
+		if name := object.Text(object.Field(value, "metadata", "name")); len(validation.IsDNS1123Subdomain(name)) > 0 {
 			want.Error = name + " is no name"
 			continue
 		}

@@ -199,45 +199,21 @@ func pathText(path []any) string {
 // nearest returns the known name that differs from name in case or in at most two
 // characters, or "".
 func nearest(name string, known []string) string {
+	if len(name) > 64 {
+		return "" // no field's name, and costly to compare
+	}
 	best, distance := "", 3
 	for _, candidate := range known {
 		if strings.EqualFold(candidate, name) {
 			return candidate
 		}
 		// What is as short as the difference is not near, it is another word.
-		if d := edits(candidate, name); d < distance && d < len(candidate)-1 {
+		if d := diag.Distance(candidate, name); d < distance && d < len(candidate)-1 {
 			best, distance = candidate, d
 		}
 	}
 	return best
 }
-
-// edits is the Levenshtein distance in bytes.
-func edits(a, b string) int {
-	if max(len(a), len(b)) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// field returns a field of a manifest.
-func field(v any, path ...string) any { return object.Field(v, path...) }
 
 // texts returns the strings of a list.
 func texts(v any) []string {

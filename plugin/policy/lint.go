@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/fields"
 	"hallmark.dev/hallmark/plugin/rules"
 	"hallmark.dev/hallmark/plugin/rules/admission"
@@ -205,7 +206,7 @@ func (r reader) team(f fields.Field) (out []rules.TeamRule) {
 func nearest(name string, known []string) string {
 	best, bestDistance := "", 3
 	for _, k := range known {
-		if d := distance(k, name); d < bestDistance {
+		if d := diag.Distance(k, name); d < bestDistance {
 			best, bestDistance = k, d
 		}
 	}
@@ -220,24 +221,4 @@ func nearest(name string, known []string) string {
 		}
 	}
 	return ""
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0] // of the row above, one to the left
-		row[0] = i + 1
-		for j := range len(b) {
-			next := before
-			if a[i] != b[j] {
-				next = 1 + min(before, row[j], row[j+1])
-			}
-			before, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }
