@@ -14,6 +14,7 @@ import (
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/plugin/overlay"
+	"hallmark.dev/hallmark/plugin/stamp"
 )
 
 // A location is where a person changes what a finding is about.
@@ -276,14 +277,17 @@ func entry(node *yamlv3.Node, key string) (value *yamlv3.Node, line int) {
 	return nil, 0
 }
 
-var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
-
 // lineOf returns the line of the key or item that a pointer leads to, or of the last
 // one on the way that is there. One item of a template's list may have become several,
 // and of several some may be left out: only one that is alone is the item.
 func lineOf(node *yamlv3.Node, pointer string, template bool) int {
 	line := node.Line
-	for _, step := range strings.Split(pointer, "/")[1:] {
+	steps, err := stamp.ParsePath(pointer)
+	if err != nil {
+		return line // the whole object
+	}
+	for _, element := range steps {
+		step, _ := element.(string)
 		if node.Kind == yamlv3.AliasNode {
 			node = node.Alias
 		}
@@ -299,7 +303,7 @@ func lineOf(node *yamlv3.Node, pointer string, template bool) int {
 			line = node.Line
 			continue
 		}
-		value, at := entry(node, unescapePointer.Replace(step))
+		value, at := entry(node, step)
 		if value == nil {
 			return line
 		}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/redact"
 )
 
@@ -90,8 +90,6 @@ func (r Record) externalParameters() (externalParameters, error) {
 	return out, nil
 }
 
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
-
 // leafPointers returns the JSON pointers of all leaves of v; an empty map or
 // list is a leaf.
 func leafPointers(v any, at string) []string {
@@ -99,11 +97,11 @@ func leafPointers(v any, at string) []string {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, field := range v {
-			out = append(out, leafPointers(field, at+"/"+escapePointer.Replace(key))...)
+			out = append(out, leafPointers(field, at+object.Pointer(key))...)
 		}
 	case []any:
 		for i, item := range v {
-			out = append(out, leafPointers(item, at+"/"+strconv.Itoa(i))...)
+			out = append(out, leafPointers(item, at+object.Pointer(i))...)
 		}
 	}
 	if out == nil {

@@ -154,7 +154,7 @@ func (c *canonicalizer) configValues(o object.Object, namespace string, read ent
 	out := make(map[string]any)
 	for _, field := range configFields[o.Kind()] {
 		var err error
-		switch values := dig(value, field).(type) {
+		switch values := object.Field(value, field).(type) {
 		case nil:
 		case map[string]any:
 			counted := make(map[string]any, len(values))

@@ -35,7 +35,7 @@ func roll(t *testing.T, opts Options, texts ...string) []object.Object {
 
 // configHashOf returns the annotation, or "" where there is none.
 func configHashOf(o object.Object) string {
-	hash, _ := dig(o.Value, "spec", "template", "metadata", "annotations", AnnotationConfigHash).(string)
+	hash, _ := object.Field(o.Value, "spec", "template", "metadata", "annotations", AnnotationConfigHash).(string)
 	return hash
 }
 
@@ -326,10 +326,10 @@ func TestOldConfigHash(t *testing.T) {
 			if after := fmt.Sprint(in); after != before {
 				t.Errorf("what was given changed: %s\nwas %s", after, before)
 			}
-			if diff := cmp.Diff(test.want, dig(out[0].Value, "spec", "template", "metadata", "annotations")); diff != "" {
+			if diff := cmp.Diff(test.want, object.Field(out[0].Value, "spec", "template", "metadata", "annotations")); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
-			if labels := dig(out[0].Value, "spec", "template", "metadata", "labels", "l"); labels != "1" {
+			if labels := object.Field(out[0].Value, "spec", "template", "metadata", "labels", "l"); labels != "1" {
 				t.Error("the labels are lost")
 			}
 			if out[0].Memo != nil || out[0].Body != nil || out[1].Memo != in[1].Memo || out[0].At() != in[0].At() {

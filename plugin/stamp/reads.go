@@ -18,7 +18,7 @@ func podSpec(o object.Object) map[string]any {
 	case id.Kind == "ReplicationController" && id.Group == "":
 		return nil
 	}
-	pod, _ := dig(o.Value, "spec", "template", "spec").(map[string]any)
+	pod, _ := object.Field(o.Value, "spec", "template", "spec").(map[string]any)
 	if _, ok := pod["containers"].([]any); !ok {
 		return nil
 	}
@@ -48,23 +48,23 @@ type configReads map[configRef]entries
 func podReads(pod map[string]any) configReads {
 	reads := make(configReads)
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		for _, container := range items(pod[list]) {
-			for _, env := range items(dig(container, "env")) {
-				reads.entry("ConfigMap", dig(env, "valueFrom", "configMapKeyRef"))
-				reads.entry("Secret", dig(env, "valueFrom", "secretKeyRef"))
+		for _, container := range object.Items(pod[list]) {
+			for _, env := range object.Items(object.Field(container, "env")) {
+				reads.entry("ConfigMap", object.Field(env, "valueFrom", "configMapKeyRef"))
+				reads.entry("Secret", object.Field(env, "valueFrom", "secretKeyRef"))
 			}
-			for _, from := range items(dig(container, "envFrom")) {
-				reads.whole("ConfigMap", dig(from, "configMapRef", "name"))
-				reads.whole("Secret", dig(from, "secretRef", "name"))
+			for _, from := range object.Items(object.Field(container, "envFrom")) {
+				reads.whole("ConfigMap", object.Field(from, "configMapRef", "name"))
+				reads.whole("Secret", object.Field(from, "secretRef", "name"))
 			}
 		}
 	}
-	for _, volume := range items(pod["volumes"]) {
-		reads.volume("ConfigMap", dig(volume, "configMap"), "name")
-		reads.volume("Secret", dig(volume, "secret"), "secretName")
-		for _, source := range items(dig(volume, "projected", "sources")) {
-			reads.volume("ConfigMap", dig(source, "configMap"), "name")
-			reads.volume("Secret", dig(source, "secret"), "name")
+	for _, volume := range object.Items(pod["volumes"]) {
+		reads.volume("ConfigMap", object.Field(volume, "configMap"), "name")
+		reads.volume("Secret", object.Field(volume, "secret"), "secretName")
+		for _, source := range object.Items(object.Field(volume, "projected", "sources")) {
+			reads.volume("ConfigMap", object.Field(source, "configMap"), "name")
+			reads.volume("Secret", object.Field(source, "secret"), "name")
 		}
 	}
 	return reads
@@ -73,9 +73,9 @@ func podReads(pod map[string]any) configReads {
 // volume adds the source of a volume: the entries in its items, or all where it
 // lists none.
 func (r configReads) volume(kind string, source any, nameField string) {
-	name, listed := dig(source, nameField), items(dig(source, "items"))
+	name, listed := object.Field(source, nameField), object.Items(object.Field(source, "items"))
 	for _, item := range listed {
-		r.add(kind, name, dig(item, "key"))
+		r.add(kind, name, object.Field(item, "key"))
 	}
 	if len(listed) == 0 {
 		r.whole(kind, name)
@@ -83,7 +83,9 @@ func (r configReads) volume(kind string, source any, nameField string) {
 }
 
 // entry adds a configMapKeyRef or a secretKeyRef.
-func (r configReads) entry(kind string, ref any) { r.add(kind, dig(ref, "name"), dig(ref, "key")) }
+func (r configReads) entry(kind string, ref any) {
+	r.add(kind, object.Field(ref, "name"), object.Field(ref, "key"))
+}
 
 func (r configReads) whole(kind string, name any) {
 	if name, ok := name.(string); ok && name != "" {
@@ -102,19 +104,4 @@ func (r configReads) add(kind string, name, key any) {
 		r[ref] = entries{named: make(map[string]bool)}
 	}
 	r[ref].named[entry] = true
-}
-
-// dig returns the field at path, or nil where there is none.
-func dig(v any, path ...string) any {
-	for _, name := range path {
-		m, _ := v.(map[string]any)
-		v = m[name]
-	}
-	return v
-}
-
-// items returns the items of a list, none where v is something else.
-func items(v any) []any {
-	list, _ := v.([]any)
-	return list
 }
