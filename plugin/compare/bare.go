@@ -11,18 +11,6 @@ import (
 // unstable stands in an object for a value that differs from render to render.
 const unstable = "(differs from render to render)"
 
-// leftOut reports whether an annotation describes the render, not the object. The
-// last two are what Argo CD writes.
-func leftOut(annotation string) bool {
-	switch annotation {
-	case stamp.AnnotationObjectHash, stamp.AnnotationRenderHash, stamp.AnnotationInputsHash,
-		stamp.AnnotationSourceRevision, stamp.AnnotationRenderer,
-		"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id":
-		return true
-	}
-	return false
-}
-
 // bare returns an object without what is left out, and without annotations where
 // none remain: a stamp creates that map. Only the maps on the way are copied.
 func bare(value map[string]any) map[string]any {
@@ -37,7 +25,7 @@ func bare(value map[string]any) map[string]any {
 	}
 	kept := make(map[string]any, len(annotations))
 	for name, v := range annotations {
-		if !leftOut(name) {
+		if !stamp.LeavesOut(name) {
 			kept[name] = v
 		}
 	}
@@ -102,7 +90,7 @@ func sameMetadata(a, b map[string]any) bool {
 // coveredBy reports whether b has all of a, but for what is left out.
 func coveredBy(a, b map[string]any) bool {
 	for name, x := range a {
-		if leftOut(name) {
+		if stamp.LeavesOut(name) {
 			continue
 		}
 		if y, ok := b[name]; !ok || !same(x, y) {

@@ -93,9 +93,7 @@ func withoutTracking(value map[string]any) (map[string]any, error) {
 	labels, isMap := meta["labels"].(map[string]any)
 
 	meta = maps.Clone(meta)
-	set(meta, "annotations", without(annotations, func(name string) bool {
-		return isStamp(name) || name == annotationTracking || name == annotationInstallation
-	}))
+	set(meta, "annotations", without(annotations, LeavesOut))
 	if isMap || meta["labels"] == nil {
 		set(meta, "labels", without(labels, func(name string) bool { return name == labelInstance }))
 	}

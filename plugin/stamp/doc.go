@@ -184,6 +184,12 @@ const (
 	finalizerHook          = "argocd.argoproj.io/hook-finalizer"
 )
 
+// LeavesOut reports whether an annotation is no part of its object's canonical form:
+// hallmark's own, and what Argo CD writes.
+func LeavesOut(annotation string) bool {
+	return isStamp(annotation) || annotation == annotationTracking || annotation == annotationInstallation
+}
+
 // isStamp reports whether an annotation is hallmark's own.
 func isStamp(annotation string) bool {
 	switch annotation {
