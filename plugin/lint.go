@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/evidence"
@@ -57,7 +56,7 @@ func (s *session) lint(out *Output, objects []object.Object) error {
 	}
 	s.linted = true
 	s.findings = s.check(out, objects)
-	s.waivers = nextWaiver(objects, s.Today)
+	s.waivers = rules.WaivedUntil(objects, s.Today)
 	if s.Found != nil {
 		s.Found(s.findings)
 	}
@@ -197,25 +196,6 @@ func (s *session) hide(findings []Finding) {
 			*text = s.secrets.Text(*text)
 		}
 	}
-}
-
-// nextWaiver is the instant at which the first waiver runs out that holds today, the
-// zero time where none does. From then on the rules say something else, also where
-// the waiver covers nothing: one that has expired is a finding.
-func nextWaiver(objects []object.Object, today time.Time) (next time.Time) {
-	for _, o := range objects {
-		for name, value := range o.Annotations() {
-			if !strings.HasPrefix(name, rules.WaiverPrefix) {
-				continue
-			}
-			day, _, _ := strings.Cut(strings.TrimSpace(object.Text(value)), " ")
-			last, err := time.Parse(time.DateOnly, day)
-			if until := last.AddDate(0, 0, 1); err == nil && today.Before(until) && (next.IsZero() || until.Before(next)) {
-				next = until
-			}
-		}
-	}
-	return next
 }
 
 // recorded are the findings as the evidence has them.

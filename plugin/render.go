@@ -111,7 +111,7 @@ type session struct {
 	// What the release rules found, where linted says that they were checked.
 	linted   bool
 	findings []Finding
-	waivers  time.Time // see nextWaiver
+	waivers  time.Time // see rules.WaivedUntil
 }
 
 // open begins a render that the crew c works on. With asStored nothing is

@@ -142,7 +142,7 @@ type Result struct {
 	view    *source.View
 	helm    string
 	secrets *redact.Values
-	waivers time.Time // the first instant at which a waiver runs out, see nextWaiver
+	waivers time.Time // the first instant at which a waiver runs out, see rules.WaivedUntil
 }
 
 // Limits bound one render. A field that is zero takes its value from

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hallmark.dev/hallmark/internal/object"
 )
 
 // WaiverPrefix is in front of the rule's id in the annotation that waives it.
@@ -66,6 +68,24 @@ func checkWaivers(r *render, report report) {
 			}
 		}
 	}
+}
+
+// WaivedUntil is the instant at which the first waiver runs out that holds today, the
+// zero time where none does. From then on the rules say something else, also where the
+// waiver covers nothing: one that has expired is a finding.
+func WaivedUntil(objects []object.Object, today time.Time) (next time.Time) {
+	for _, o := range objects {
+		for name, text := range o.Annotations() {
+			if !strings.HasPrefix(name, WaiverPrefix) {
+				continue
+			}
+			w, err := parseWaiver(object.Text(text))
+			if err == nil && today.Before(w.Until) && (next.IsZero() || w.Until.Before(next)) {
+				next = w.Until
+			}
+		}
+	}
+	return next
 }
 
 // waiver returns what waives a rule on an object today, or nil.
