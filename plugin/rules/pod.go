@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"slices"
-
-	"hallmark.dev/hallmark/internal/object"
-)
+import "hallmark.dev/hallmark/internal/object"
 
 // A pod is what an object makes pods from.
 type pod struct {
@@ -158,13 +154,5 @@ func (p *pod) serviceAccount() string {
 	return ""
 }
 
-// pods returns those objects of a namespace that make pods.
-func (r *render) pods(namespace string) []*pod {
-	var out []*pod
-	for _, it := range r.items {
-		if it.pod != nil && it.id.Namespace == namespace {
-			out = append(out, it.pod)
-		}
-	}
-	return slices.Clip(out)
-}
+// pods returns those objects of a namespace that make pods. The list is shared.
+func (r *render) pods(namespace string) []*pod { return r.place(namespace).pods }

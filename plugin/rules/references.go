@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"strings"
-
-	"hallmark.dev/hallmark/internal/object"
-)
+import "strings"
 
 var referenceRules = []Rule{
 	{
@@ -116,22 +112,8 @@ func whole(v any) (int64, bool) {
 	return 0, false
 }
 
-// foreign reports whether something else than the workloads of the render may make
-// pods, Services or workloads in a namespace: a custom resource whose controller
-// nobody knows here.
-func (r *render) foreign(namespace string) bool {
-	for _, it := range r.items {
-		if it.id.Namespace != namespace || it.pod != nil || !custom(it.id.Group) || makesNothing(it) {
-			continue
-		}
-		if name := object.Text(object.Field(it.Value, "spec", "workloadRef", "name")); name != "" &&
-			r.find("apps", "Deployment", namespace, name) != nil {
-			continue // a Rollout of a Deployment in the render
-		}
-		return true
-	}
-	return false
-}
+// foreign reports whether others may make pods in a namespace, see place.
+func (r *render) foreign(namespace string) bool { return r.place(namespace).foreign }
 
 // makesNothing reports whether a custom resource is one of those, known from many
 // charts, that configure what others made.

@@ -97,9 +97,20 @@ func (s selector) unmet(p *pod) []demand {
 	return out
 }
 
+// takes reports whether the pods meet all demands.
+func (s selector) takes(p *pod) bool {
+	return !slices.ContainsFunc(s, func(d demand) bool { return !d.met(p) })
+}
+
 // selected returns the pods of a namespace that a selector takes.
 func (r *render) selected(namespace string, s selector) []*pod {
-	return slices.DeleteFunc(r.pods(namespace), func(p *pod) bool { return len(s.unmet(p)) > 0 })
+	var out []*pod
+	for _, p := range r.pods(namespace) {
+		if s.takes(p) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // lost says why a selector takes no pods of the render, or "" where it takes some, or

@@ -19,6 +19,9 @@ type render struct {
 	// byID has the items by identity, with the destination's namespace where the
 	// object has none.
 	byID map[object.ID]*item
+	// places are the namespaces, by name.
+	places map[string]*place
+	scaled []scaler // see scalers; nil before they are asked for
 	// known are the ids of all rules, those of the team among them.
 	known map[string]bool
 }
@@ -63,7 +66,7 @@ func (m moment) compare(other moment) int {
 }
 
 func newRender(objects []object.Object, o Options) *render {
-	r := &render{Options: o, byID: make(map[object.ID]*item, len(objects)), known: map[string]bool{}}
+	r := &render{Options: o, byID: make(map[object.ID]*item, len(objects)), known: map[string]bool{}, places: map[string]*place{}}
 	for _, obj := range objects {
 		it := &item{Object: obj, id: obj.ID()}
 		it.id.Namespace = cmp.Or(it.id.Namespace, o.Namespace)
@@ -74,7 +77,41 @@ func newRender(objects []object.Object, o Options) *render {
 			r.byID[it.id] = it
 		}
 	}
+	for _, it := range r.items {
+		r.place(it.id.Namespace).add(r, it)
+	}
 	return r
+}
+
+// A place is a namespace: what many objects ask about it is found out once.
+type place struct {
+	pods []*pod // of those objects that make some, in their order
+	// foreign says that something else than the workloads of the render may make
+	// pods, Services or workloads: a custom resource whose controller nobody knows
+	// here.
+	foreign bool
+}
+
+func (r *render) place(namespace string) *place {
+	p := r.places[namespace]
+	if p == nil {
+		p = &place{}
+		r.places[namespace] = p
+	}
+	return p
+}
+
+func (p *place) add(r *render, it *item) {
+	if it.pod != nil {
+		p.pods = append(p.pods, it.pod)
+		return
+	}
+	if !custom(it.id.Group) || makesNothing(it) {
+		return
+	}
+	name := object.Text(object.Field(it.Value, "spec", "workloadRef", "name"))
+	ours := name != "" && r.find("apps", "Deployment", it.id.Namespace, name) != nil // a Rollout of it
+	p.foreign = p.foreign || !ours
 }
 
 // compare orders items by their place, as findings are ordered.

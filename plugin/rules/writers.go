@@ -49,7 +49,14 @@ func target(it *item, reference any, group, kind string) (object.ID, bool) {
 
 // scalers returns the autoscalers of the render.
 func (r *render) scalers() []scaler {
-	var out []scaler
+	if r.scaled == nil {
+		r.scaled = r.findScalers()
+	}
+	return r.scaled
+}
+
+func (r *render) findScalers() []scaler {
+	out := []scaler{}
 	for _, it := range r.items {
 		reference := object.Field(it.Value, "spec", "scaleTargetRef")
 		var id object.ID
