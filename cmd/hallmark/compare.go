@@ -69,7 +69,7 @@ func compareCommand(env *environment) *cobra.Command {
 	flags.StringArrayVar(&f.params, "param", nil, "parameter for folders as `name=value`, name[]=item or name[key]=value (repeatable)")
 	flags.IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), "the most applications that are rendered at once")
 	f.limits.register(cmd)
-	f.trust.registerPolicy(cmd, "default: none; what your own keys open is decrypted, and nothing is fetched")
+	f.trust.registerPolicy(cmd, callerPolicy)
 	f.trust.registerKeys(cmd, "beside those that sops finds by itself")
 	flags.StringVarP(&f.output, "output", "o", "text", "`format`: text, json, markdown (for a comment) or html (one file, without network)")
 	flags.IntVar(&f.maxBytes, "max-bytes", 65_536, "the most `bytes` of markdown, what a comment on GitHub takes; 0 for no limit")
@@ -236,7 +236,9 @@ func (env *environment) fleet(ctx context.Context, f *compareFlags) (fleet *comp
 	if fleet.From, err = side(f.from, f.fromRef); err != nil {
 		return nil, w, err
 	}
-	if fleet.To, err = side(f.to, f.toRef); err != nil {
+	if f.fromRef == f.toRef { // two renderers on one input
+		fleet.To = fleet.From.With(f.to)
+	} else if fleet.To, err = side(f.to, f.toRef); err != nil {
 		return nil, w, err
 	}
 	fleet.Guess = f.repoURL == ""

@@ -20,8 +20,8 @@ import (
 )
 
 // gitObjects reads revisions of the repository at top from git's object store. The
-// work tree and the index are not touched. One process of git answers for all
-// files; it is started before anything is rendered.
+// work tree and the index are not touched. One process of git answers for all files;
+// it is started when the first is asked for, and no render starts one of its own.
 type gitObjects struct {
 	ctx context.Context
 	top string

@@ -35,6 +35,13 @@ type Checkout struct {
 	Renderer string
 }
 
+// With returns the checkout with another renderer.
+func (c *Checkout) With(renderer string) *Checkout {
+	other := *c
+	other.Renderer = renderer
+	return &other
+}
+
 // location is where a source was found.
 type location struct {
 	tree   *source.Tree

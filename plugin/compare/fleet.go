@@ -117,6 +117,14 @@ func (f *Fleet) readBoth(dir string) (from, to []application.Application, err er
 	if from, err = f.read(f.From, dir, "from"); err != nil {
 		return nil, nil, err
 	}
+	if f.From.Tree == f.To.Tree {
+		for _, a := range f.problems { // what is wrong on one side is on both
+			for i := range a.Problems {
+				a.Problems[i].Side = ""
+			}
+		}
+		return from, slices.Clone(from), nil
+	}
 	to, err = f.read(f.To, dir, "to")
 	return from, to, err
 }
