@@ -176,7 +176,7 @@ func (s *session) hide(findings []Finding) {
 	var texts []*string
 	for i := range findings {
 		f := &findings[i]
-		texts = append(texts, &f.Message, &f.Field)
+		texts = append(texts, &f.Message, &f.Field, &f.Remedy, &f.Origin, &f.Object.Kind, &f.Object.Namespace, &f.Object.Name)
 		if f.Waiver != nil {
 			waiver := *f.Waiver
 			f.Waiver = &waiver

@@ -338,6 +338,24 @@ func TestLintHidesSecrets(t *testing.T) {
 	}
 }
 
+// Nor does one that is the name of an object.
+func TestLintHidesNames(t *testing.T) {
+	t.Parallel()
+	const marker = "s3cr3t-marker-value"
+	key := sealtest.NewKey(t)
+	r := linted(t, "", map[string]string{
+		"app/Chart.yaml":       chartYAML,
+		"app/values.yaml":      sealtest.Seal(t, "yaml", "password: "+marker+"\n", key),
+		"app/templates/j.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: {{ .Values.password }}, namespace: {{ .Values.password }}, annotations: {argocd.argoproj.io/hook: PreSync}}\nspec: {template: {spec: {containers: [{name: c, image: web}]}}}\n",
+	})
+	r.Keys = Keys{Paths: []string{key.File}}
+	r.Policy = parsePolicy(t, "  - name: shop\n    decryption: {keys: [age], outsideSecrets: allow}\n    lint: {default: warn}\n")
+	result := mustRender(t, r)
+	if shown := fmt.Sprintf("%+v %s", result.Findings, result.Warnings); len(result.Findings) == 0 || strings.Contains(shown, marker) {
+		t.Errorf("got %s", shown)
+	}
+}
+
 // What the rules are told of where data comes from.
 func TestLiteral(t *testing.T) {
 	t.Parallel()

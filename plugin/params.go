@@ -161,6 +161,21 @@ func (p *Parameters) setElement(name, key, value string) error {
 	return nil
 }
 
+// Clone returns a copy on which Set changes nothing of the original.
+func (p Parameters) Clone() Parameters {
+	out := p
+	out.set = maps.Clone(p.set)
+	for _, spec := range specs {
+		switch field := spec.field(&out).(type) {
+		case *[]string:
+			*field = slices.Clone(*field)
+		case *map[string]string:
+			*field = maps.Clone(*field)
+		}
+	}
+	return out
+}
+
 func (p *Parameters) mark(name string) {
 	if p.set == nil {
 		p.set = map[string]bool{}

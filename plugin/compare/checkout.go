@@ -9,7 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
+	"hallmark.dev/hallmark/internal/diag"
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/redact"
+	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/plugin"
 	"hallmark.dev/hallmark/plugin/application"
 	"hallmark.dev/hallmark/plugin/source"
@@ -23,13 +28,18 @@ type Checkout struct {
 	// URLs are the addresses by which Applications call the repository.
 	URLs []string
 	// Pinned returns the tree and the commit of a revision that does not move, a tag
-	// or the id of a commit; ok is false for a branch. Nil knows none.
-	Pinned func(revision string) (tree *source.Tree, commit string, ok bool, err error)
+	// or the id of a commit; ok is false for a branch. The note is what is to be said
+	// of one that is taken for a branch, or "". Nil knows none.
+	Pinned func(revision string) (tree *source.Tree, commit string, ok bool, note string, err error)
 	// Missing says why a folder is not in the tree although the repository has it,
 	// such as one of a submodule. Nil and "" know nothing.
 	Missing func(folder string) string
+	// Foreign reports whether a folder holds files of another repository, such as
+	// those of a submodule that is checked out: no Application is looked for there. It
+	// may be nil.
+	Foreign func(folder string) bool
 	// Others are further repositories, by their URL. In one with charts, a chart is
-	// the folder of its name.
+	// the folder of its name, or of its name and version ("web-1.2.0").
 	Others map[string]*source.Tree
 	// Renderer replaces what renders the applications, see [Fleet].
 	Renderer string
@@ -47,39 +57,109 @@ type location struct {
 	tree   *source.Tree
 	commit string
 	path   string
+	note   string // what is to be said of it, or ""
 }
 
-// find returns where a source is, or a problem that says why it is not here.
-func (c *Checkout) find(s *application.Source) (location, string, string) {
+// absent says why a source is not here, with the remedy or "".
+type absent struct{ msg, hint string }
+
+// find returns where a source is, or why it is not here.
+func (c *Checkout) find(s *application.Source) (location, *absent) {
 	url := redact.URL(s.RepoURL)
 	if c.isHere(s.RepoURL) && s.Chart == "" {
-		at := location{c.Tree, c.Commit, path.Clean(cmp.Or(s.Path, "."))}
+		at := location{tree: c.Tree, commit: c.Commit, path: path.Clean(cmp.Or(s.Path, "."))}
+		if !fs.ValidPath(at.path) {
+			return at, &absent{msg: fmt.Sprintf("path %q leaves the repository", s.Path)}
+		}
 		if c.Pinned != nil && s.TargetRevision != "" {
-			tree, commit, ok, err := c.Pinned(s.TargetRevision)
+			tree, commit, ok, note, err := c.Pinned(s.TargetRevision)
+			at.note = note
 			switch {
 			case err != nil:
-				return at, fmt.Sprintf("targetRevision %q: %v", s.TargetRevision, err), ""
+				return at, &absent{fmt.Sprintf("targetRevision %q: %v", s.TargetRevision, err), diag.Hint(err)}
 			case ok:
 				at.tree, at.commit = tree, commit
-				return at, "", ""
+				return at, nil
 			}
 		}
 		if c.Missing != nil {
 			if why := c.Missing(at.path); why != "" {
-				return at, why, ""
+				return at, &absent{msg: why}
 			}
 		}
-		return at, "", ""
+		return at, nil
 	}
-	if tree := c.other(s.RepoURL); tree != nil {
-		return location{tree, s.TargetRevision, path.Clean(cmp.Or(s.Chart, s.Path, "."))}, "", ""
+	tree := c.other(s.RepoURL)
+	switch {
+	case tree != nil && s.Chart != "":
+		return chartIn(tree, s)
+	case tree != nil:
+		return folderIn(tree, s)
+	case s.Chart != "":
+		return location{}, &absent{fmt.Sprintf("the chart %q of %s is not here, and nothing is fetched", s.Chart, url),
+			fmt.Sprintf("pull it (helm pull --untar) and give the folder around it: --repo %s=FOLDER", url)}
 	}
-	if s.Chart != "" {
-		return location{}, fmt.Sprintf("the chart %q of %s is not here, and nothing is fetched", s.Chart, url),
-			fmt.Sprintf("pull it (helm pull --untar) and give the folder around it: --repo %s=FOLDER", url)
+	return location{}, &absent{fmt.Sprintf("the repository %s is not here, and nothing is fetched", url),
+		fmt.Sprintf("clone it and give the folder: --repo %s=FOLDER; or name this repository so: --repo-url", url)}
+}
+
+// folderIn finds a source in another repository, which is a folder at whatever
+// revision it has.
+func folderIn(tree *source.Tree, s *application.Source) (location, *absent) {
+	at := location{tree: tree, path: path.Clean(cmp.Or(s.Path, "."))}
+	if !fs.ValidPath(at.path) {
+		return at, &absent{msg: fmt.Sprintf("path %q leaves the repository", s.Path)}
 	}
-	return location{}, fmt.Sprintf("the repository %s is not here, and nothing is fetched", url),
-		fmt.Sprintf("clone it and give the folder: --repo %s=FOLDER; or name this repository so: --repo-url", url)
+	at.note = fmt.Sprintf("the folder that --repo gives for %s is taken for its revision %q", redact.URL(s.RepoURL), cmp.Or(s.TargetRevision, "HEAD"))
+	return at, nil
+}
+
+// chartIn finds a chart among those of a folder: in <chart>-<version>, or in <chart>
+// where that has a version which the source accepts.
+func chartIn(tree *source.Tree, s *application.Source) (location, *absent) {
+	view := tree.View()
+	want := strings.TrimPrefix(s.TargetRevision, "v")
+	found := ""
+	for _, dir := range []string{s.Chart + "-" + want, s.Chart + "-v" + want, s.Chart} {
+		dir = path.Clean(dir)
+		if !fs.ValidPath(dir) {
+			continue
+		}
+		data, err := fs.ReadFile(view, path.Join(dir, "Chart.yaml"))
+		if err != nil {
+			continue
+		}
+		value, err := yamldoc.Decode("Chart.yaml", data)
+		if err != nil {
+			return location{tree: tree, path: dir}, nil // then the render says so
+		}
+		version := object.Text(object.Field(value, "version"))
+		if accepts(s.TargetRevision, version) {
+			return location{tree: tree, commit: version, path: dir}, nil
+		}
+		found = version
+	}
+	url := redact.URL(s.RepoURL)
+	if found == "" {
+		return location{}, &absent{fmt.Sprintf("the chart %q is not in the folder that --repo gives for %s", s.Chart, url),
+			"helm pull --untar puts it there, as a folder of its name"}
+	}
+	return location{}, &absent{fmt.Sprintf("the chart %q of %s is here in version %s, and the application wants %s", s.Chart, url, found, s.TargetRevision),
+		fmt.Sprintf("pull that version too, into a folder %s-%s", s.Chart, cmp.Or(want, "VERSION"))}
+}
+
+// accepts reports whether a version is what a targetRevision asks for: that version,
+// or one of a range. None asks for any.
+func accepts(revision, version string) bool {
+	if revision == "" || revision == "*" || strings.TrimPrefix(revision, "v") == strings.TrimPrefix(version, "v") {
+		return true
+	}
+	constraint, err := semver.NewConstraint(revision)
+	if err != nil {
+		return false
+	}
+	v, err := semver.NewVersion(version)
+	return err == nil && constraint.Check(v)
 }
 
 func (c *Checkout) isHere(url string) bool {
@@ -99,8 +179,8 @@ func (c *Checkout) other(url string) *source.Tree {
 // Here returns the files of a repository at a revision for the generators of
 // ApplicationSets.
 func (c *Checkout) Here(url, revision string) (fs.FS, bool) {
-	at, problem, _ := c.find(&application.Source{RepoURL: url, TargetRevision: revision})
-	if problem != "" {
+	at, missing := c.find(&application.Source{RepoURL: url, TargetRevision: revision})
+	if missing != nil {
 		return nil, false
 	}
 	return at.tree.View(), true
@@ -139,9 +219,15 @@ func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job 
 	refs := map[string]*source.Tree{}
 	for i := range a.Sources {
 		if s := &a.Sources[i]; s.Ref != "" {
-			if at, problem, _ := c.find(s); problem == "" {
+			if at, missing := c.find(s); missing == nil {
 				refs[s.Ref] = at.tree
 			}
+		}
+	}
+	names := sourceNames(a.Sources)
+	note := func(i int, text string) {
+		if text != "" {
+			j.Notes = append(j.Notes, several(names[i]+": ", len(a.Sources))+text)
 		}
 	}
 	for i := range a.Sources {
@@ -149,17 +235,17 @@ func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job 
 		if s.Ref != "" && s.Path == "" && s.Chart == "" {
 			continue // it brings files for the others, and no objects
 		}
-		name := sourceName(s, i)
-		problem := Problem{Source: several(name, len(a.Sources)), Absent: true}
-		if problem.Message = s.Unsupported; problem.Message != "" {
-			j.Problems = append(j.Problems, problem)
+		name := names[i]
+		if s.Unsupported != "" {
+			j.Problems = append(j.Problems, Problem{Source: name, Absent: true, Message: s.Unsupported})
 			continue
 		}
-		var at location
-		if at, problem.Message, problem.Hint = c.find(s); problem.Message != "" {
-			j.Problems = append(j.Problems, problem)
+		at, missing := c.find(s)
+		if missing != nil {
+			j.Problems = append(j.Problems, Problem{Source: name, Absent: true, Message: missing.msg, Hint: missing.hint})
 			continue
 		}
+		note(i, at.note)
 		r := *common
 		r.Tree, r.Path, r.Revision, r.RepoURL, r.TargetRevision = at.tree, at.path, at.commit, s.RepoURL, s.TargetRevision
 		r.App, r.Namespace, r.Project = a.Name, a.Destination.Namespace, a.Project
@@ -172,14 +258,13 @@ func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job 
 		overridden, err := s.Overridden(at.tree.View(), at.path, a.Name)
 		if err == nil {
 			r.Parameters = overridden.Parameters
-			for _, note := range overridden.Notes {
-				j.Notes = append(j.Notes, several(name+": ", len(a.Sources))+note)
+			for _, text := range overridden.Notes {
+				note(i, text)
 			}
 			err = c.replaceRenderer(&r)
 		}
 		if err != nil {
-			problem.Message, problem.Absent = err.Error(), false
-			j.Problems = append(j.Problems, problem)
+			j.Problems = append(j.Problems, Problem{Source: name, Message: err.Error(), Hint: diag.Hint(err)})
 			continue
 		}
 		j.Parts = append(j.Parts, Part{name, &r})
@@ -216,18 +301,30 @@ func (c *Checkout) replaceRenderer(r *plugin.Request) error {
 		r.Helm = c.Renderer
 		return nil
 	}
+	r.Parameters = r.Parameters.Clone() // other requests have them too
 	return r.Parameters.Set("renderer=" + c.Renderer)
 }
 
-// sourceName is how a source is called among several.
-func sourceName(s *application.Source, i int) string {
-	switch {
-	case s.Name != "":
-		return s.Name
-	case s.Chart != "":
-		return "chart " + s.Chart
-	case s.Path != "":
-		return s.Path
+// sourceNames are how the sources of an application are called, each differently.
+func sourceNames(sources []application.Source) []string {
+	names := make([]string, len(sources))
+	for i := range sources {
+		s := &sources[i]
+		name := fmt.Sprintf("source %d", i+1)
+		switch {
+		case s.Name != "":
+			name = s.Name
+		case s.Chart != "":
+			name = "chart " + s.Chart
+		case s.Path != "":
+			name = s.Path
+		}
+		if again := name; slices.Contains(names[:i], name) {
+			for n := 2; slices.Contains(names[:i], name); n++ {
+				name = fmt.Sprintf("%s (%d)", again, n)
+			}
+		}
+		names[i] = name
 	}
-	return fmt.Sprintf("source %d", i+1)
+	return names
 }

@@ -159,7 +159,7 @@ func TestLongLists(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := walker{hide: both(nil, nil)}
+			w := walker{hide: newHider(Rendered{}, Rendered{}).text}
 			w.value(list(item, n/2), list(item, -1))
 			if len(w.fields) != 1 || w.fields[0].Change != Added || w.fields[0].Pointer != fmt.Sprintf("/%d", n/2) {
 				t.Errorf("got %.300v", w.fields)

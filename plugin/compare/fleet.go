@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,9 +26,10 @@ type Fleet struct {
 	// hallmark's version. Namespace is that of folders.
 	Common plugin.Request
 	Bounds Bounds
-	// Wanted reports whether an application is to be compared, by its name. Nil
-	// wants all.
-	Wanted func(name string) bool
+	// Wanted reports whether an application is to be compared, by the names that it
+	// goes by: with and without its namespace. Nil wants all. One that is not wanted
+	// may still render some that are.
+	Wanted func(names ...string) bool
 	// Guess says that the address of the repository is not known for sure: where no
 	// Application names it, the one whose paths are all here is taken for it.
 	Guess bool
@@ -135,10 +137,13 @@ func (f *Fleet) read(c *Checkout, dir, side string) ([]application.Application, 
 	if err != nil {
 		return nil, err
 	}
+	foreign := func(file string) bool { return c.Foreign != nil && c.Foreign(path.Dir(file)) }
 	for _, fault := range found.Faults {
-		f.unreadable(side, fault.Name, origin(fault.File, fault.Line), fault.Err)
+		if !foreign(fault.File) {
+			f.unreadable(side, fault.Name, origin(fault.File, fault.Line), "", fault.Err)
+		}
 	}
-	return found.Applications, nil
+	return slices.DeleteFunc(found.Applications, func(a application.Application) bool { return foreign(a.File) }), nil
 }
 
 func origin(file string, line int) string {
@@ -148,12 +153,13 @@ func origin(file string, line int) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// unreadable keeps that a manifest is no application that could be compared.
-func (f *Fleet) unreadable(side, name, origin string, err error) {
+// unreadable keeps that a manifest is no application that could be compared. What is
+// found in a file is not said again of the application that renders the file.
+func (f *Fleet) unreadable(side, name, origin, parent string, err error) {
 	if name == "" {
 		name = origin
 	}
-	if f.Wanted != nil && !f.Wanted(name) {
+	if !f.wants(name) {
 		return
 	}
 	a := f.problems[name]
@@ -161,13 +167,25 @@ func (f *Fleet) unreadable(side, name, origin string, err error) {
 		a = &Application{Name: name, Origin: origin, Status: StatusRefused}
 		f.problems[name] = a
 	}
+	msg := err.Error()
+	if parent != "" {
+		if slices.ContainsFunc(a.Problems, func(p Problem) bool { return p.Side == side || p.Side == "" }) {
+			return
+		}
+		msg = fmt.Sprintf("rendered by %s: %s", parent, msg)
+	}
 	for i, p := range a.Problems {
-		if p.Message == err.Error() && p.Side != side {
+		if p.Message == msg && p.Side != side {
 			a.Problems[i].Side = ""
 			return
 		}
 	}
-	a.Problems = append(a.Problems, Problem{Side: side, Message: err.Error(), Hint: diag.Hint(err)})
+	a.Problems = append(a.Problems, Problem{Side: side, Message: msg, Hint: diag.Hint(err)})
+}
+
+// wants reports whether an application is to be compared.
+func (f *Fleet) wants(name string) bool {
+	return f.Wanted == nil || f.Wanted(name, name[strings.LastIndexByte(name, '/')+1:])
 }
 
 // all compares applications, and then those that they brought along, until there are
@@ -183,7 +201,7 @@ func (f *Fleet) all(ctx context.Context, from, to []application.Application) err
 		}
 		if depth == maxDepth || len(f.outcomes)+len(pairs) > maxApplications {
 			for _, p := range pairs {
-				f.unreadable("", p.Name, p.Origin, fmt.Errorf("applications that bring along applications: more than %d deep, or more than %d of them", maxDepth, maxApplications))
+				f.unreadable("", p.Name, p.Origin, "", fmt.Errorf("applications that bring along applications: more than %d deep, or more than %d of them", maxDepth, maxApplications))
 			}
 			return nil
 		}
@@ -197,19 +215,21 @@ func (f *Fleet) all(ctx context.Context, from, to []application.Application) err
 // manifests are what was found of the applications of one side, by name.
 type manifests struct{ specs map[string][]any }
 
-// fresh returns those of the applications that were not found before.
+// fresh returns those of the applications that no earlier step found. Several of one
+// step can be equal: one for each of several Argo CDs.
 func (m *manifests) fresh(list []application.Application) []application.Application {
+	known := func(a application.Application) bool {
+		spec := a.Value["spec"]
+		return slices.ContainsFunc(m.specs[fullName(&a)], func(other any) bool { return reflect.DeepEqual(other, spec) })
+	}
+	list = slices.DeleteFunc(slices.Clone(list), known)
 	if m.specs == nil {
 		m.specs = map[string][]any{}
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(a application.Application) bool {
-		name, spec := fullName(&a), a.Value["spec"]
-		if slices.ContainsFunc(m.specs[name], func(known any) bool { return reflect.DeepEqual(known, spec) }) {
-			return true
-		}
-		m.specs[name] = append(m.specs[name], spec)
-		return false
-	})
+	for i := range list {
+		m.specs[fullName(&list[i])] = append(m.specs[fullName(&list[i])], list[i].Value["spec"])
+	}
+	return list
 }
 
 // adopt remembers which application rendered which.
@@ -223,7 +243,8 @@ func (f *Fleet) adopt(children []application.Application) {
 }
 
 // pair puts the applications of both sides together: by name, and where there are
-// several of one name, as for several Argo CDs, by file as well.
+// several of one name, as for several Argo CDs, by file as well, and by their order in
+// one file.
 func (f *Fleet) pair(from, to []application.Application) []Pair {
 	several := map[string]bool{}
 	for _, list := range [][]application.Application{from, to} {
@@ -235,27 +256,30 @@ func (f *Fleet) pair(from, to []application.Application) []Pair {
 		}
 	}
 	pairs := map[string]*Pair{}
-	get := func(a *application.Application) *Pair {
-		name := fullName(a)
-		if several[name] {
-			name = fmt.Sprintf("%s (%s)", name, a.File)
+	add := func(list []application.Application, set func(*Pair, *application.Application)) {
+		count := map[string]int{}
+		for i := range list {
+			a := &list[i]
+			name, wanted := fullName(a), f.wants(fullName(a))
+			if several[name] {
+				name = fmt.Sprintf("%s (%s)", name, a.File)
+				if count[name]++; count[name] > 1 {
+					name = fmt.Sprintf("%s (%s, %d)", fullName(a), a.File, count[name])
+				}
+			}
+			if pairs[name] == nil {
+				pairs[name] = &Pair{Name: name, silent: !wanted}
+			}
+			pairs[name].Origin = origin(a.File, a.Line)
+			set(pairs[name], a)
 		}
-		if pairs[name] == nil {
-			pairs[name] = &Pair{Name: name}
-		}
-		pairs[name].Origin = origin(a.File, a.Line)
-		return pairs[name]
 	}
-	for i := range from {
-		get(&from[i]).From = f.From.job(&from[i], &f.Common)
-	}
-	for i := range to {
-		get(&to[i]).To = f.To.job(&to[i], &f.Common)
-	}
+	add(from, func(p *Pair, a *application.Application) { p.From = f.From.job(a, &f.Common) })
+	add(to, func(p *Pair, a *application.Application) { p.To = f.To.job(a, &f.Common) })
 	var out []Pair
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		if f.Wanted == nil || f.Wanted(name) {
-			out = append(out, *pairs[name])
+		if p := pairs[name]; !p.silent || p.From.mayBringApplications() || p.To.mayBringApplications() {
+			out = append(out, *p)
 		}
 	}
 	return out
@@ -281,7 +305,9 @@ func (f *Fleet) run(ctx context.Context, pairs []Pair) (from, to []application.A
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
-		f.outcomes[o.Name] = o
+		if !pairs[i].silent {
+			f.outcomes[o.Name] = o
+		}
 		from = append(from, f.children(f.From, "from", o.Name, o.FromChildren)...)
 		to = append(to, f.children(f.To, "to", o.Name, o.ToChildren)...)
 		o.FromChildren, o.ToChildren = nil, nil
@@ -314,7 +340,7 @@ func (f *Fleet) children(c *Checkout, side, parent string, objects []object.Obje
 			if o.Kind() == "ApplicationSet" {
 				name = "ApplicationSet " + name
 			}
-			f.unreadable(side, name, o.At(), fmt.Errorf("rendered by %s: %w", parent, err))
+			f.unreadable(side, name, o.At(), parent, err)
 		}
 		for i := range list {
 			list[i].From = "Application " + parent
@@ -336,11 +362,15 @@ func (f *Fleet) report() *Report {
 		r.Notes = append(r.Notes, fmt.Sprintf("no Application names this repository as git does; %s is taken for it, since its paths are here", f.guessed))
 	}
 	for _, cycle := range cycles(f.parents) {
-		// It is a fault of the first by name: one line for the whole.
-		line := Problem{Message: "these applications render each other: " + strings.Join(append(cycle, cycle[0]), " -> ")}
-		if o := f.outcomes[cycle[0]]; o != nil {
-			o.Problems, o.Status = append(o.Problems, line), StatusRefused
+		// It is a fault of the first by name that is listed: one line for the whole.
+		line := Problem{Message: "these applications render each other: " + strings.Join(append(slices.Clone(cycle), cycle[0]), " -> ")}
+		i := slices.IndexFunc(cycle, func(name string) bool { return f.outcomes[name] != nil })
+		if i < 0 {
+			r.Notes = append(r.Notes, line.Message)
+			continue
 		}
+		o := f.outcomes[cycle[i]]
+		o.Problems, o.Status = append(o.Problems, line), StatusRefused
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.outcomes)) {
 		r.Applications = append(r.Applications, f.outcomes[name].Application)

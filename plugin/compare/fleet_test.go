@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -97,6 +98,45 @@ func TestApplications(t *testing.T) {
 			map[string]string{"apps/root.yaml": manifest("root", "repoURL: "+here+", path: apps")},
 			map[string]string{"apps/root.yaml": manifest("root", "repoURL: "+here+", path: apps")}, nil,
 			"root unchanged +0 -0 ~0 =1"},
+		"two of one name in one file": {
+			with(web, "apps/web.yaml", web["apps/web.yaml"]+"---\n"+manifest("web", "repoURL: "+here+", path: web, targetRevision: b")),
+			with(web, "apps/web.yaml", web["apps/web.yaml"]+"---\n"+manifest("web", "repoURL: "+here+", path: gone")), nil,
+			"web (apps/web.yaml) unchanged +0 -0 ~0 =1\nweb (apps/web.yaml, 2) refused +0 -0 ~0 =0 [to||application path \"gone\" does not exist]"},
+		"equal ones for two Argo CDs": {
+			with(web, "b/web.yaml", web["apps/web.yaml"]), with(web, "b/web.yaml", web["apps/web.yaml"]), nil,
+			"web (apps/web.yaml) unchanged +0 -0 ~0 =1\nweb (b/web.yaml) unchanged +0 -0 ~0 =1"},
+		"wanted by the bare name, and brought along by one that is not": {
+			wanted("debug"), wanted("info"), func(f *Fleet) {
+				f.Wanted = func(names ...string) bool { return slices.Contains(names, "web") }
+			}, "argocd/web changed +0 -0 ~1 =0"},
+		"a path that leaves the repository": {
+			with(web, "apps/web.yaml", manifest("web", "repoURL: "+here+", path: ../web")), web, nil,
+			"web refused +0 -0 ~0 =0 [from||path \"../web\" leaves the repository]"},
+		"refused under another name": {
+			with(web, "apps/web.yaml", manifest("web", "repoURL: https://git.example.com/other/one, path: other")), web, nil,
+			"web refused +0 -0 ~0 =0 [from||the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
+		"one source of two refused under another name": {
+			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: old}"),
+			sources(with(web, "new/n.yaml", configMap("new", "info")), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: new}"), nil,
+			"web refused +0 -0 ~0 =1 [from|old|the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
+		"two sources of one path": {
+			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: web}"),
+			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: web}"), nil,
+			"web refused +0 -0 ~0 =1 [|web (2)|the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
+		"jobs without a name of two sources": {
+			sources(unnamed("web", "other"), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: other}"),
+			sources(unnamed("web", "other"), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: other}"), nil,
+			"web unchanged +0 -0 ~0 =2"},
+		"a chart in the version that is here": {
+			charts(web, "1.4.0"), charts(web, "1.x"), vendored, "web unchanged +0 -0 ~0 =1"},
+		"a chart in two versions": {
+			charts(web, "1.4.0"), charts(web, "v1.5.0"), vendored, "web changed +0 -0 ~1 =0"},
+		"a chart in a version that is not here": {
+			charts(web, "1.4.0"), charts(web, "2.0.0"), vendored,
+			"web refused +0 -0 ~0 =0 [to||the chart \"shop\" of https://charts.example.com is here in version 1.4.0, and the application wants 2.0.0]"},
+		"a fault in a manifest that is rendered too": {
+			with(broken(), "root/b.yaml", strings.Replace(manifest("b", "repoURL: "+here+", path: web"), "project:", "projects:", 1)), broken(), nil,
+			"b refused +0 -0 ~0 =0 [from||"},
 		"applications without end": {
 			endless(), endless(), nil,
 			"deeper"},
@@ -114,11 +154,59 @@ func TestApplications(t *testing.T) {
 				}
 				return
 			}
-			if got := summary(r); got != tt.want && !(strings.HasSuffix(tt.want, ".yaml:") && strings.HasPrefix(got, tt.want)) {
+			if got := summary(r); got != tt.want && !((strings.HasSuffix(tt.want, ".yaml:") || strings.HasSuffix(tt.want, "||")) && strings.HasPrefix(got, tt.want) && strings.Count(got, "[") == 1) {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
 	}
+}
+
+// wanted is an application that another one brings along.
+func wanted(level string) map[string]string {
+	return map[string]string{
+		"apps/root.yaml":              manifest("root", "repoURL: "+here+", path: children"),
+		"children/Chart.yaml":         "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+		"children/templates/web.yaml": strings.Replace(manifest("web", "repoURL: "+here+", path: web"), "name: web", "name: web, namespace: argocd", 1),
+		"web/a.yaml":                  configMap("a", level),
+	}
+}
+
+// broken is an application that renders a folder of manifests.
+func broken() map[string]string {
+	return map[string]string{"apps/root.yaml": manifest("root", "repoURL: "+here+", path: root"), "root/a.yaml": configMap("a", "info"), "web/a.yaml": configMap("a", "info")}
+}
+
+// sources gives the application several.
+func sources(files map[string]string, list ...string) map[string]string {
+	files = maps.Clone(files)
+	files["apps/web.yaml"] = strings.Replace(manifest("web", "x"), "source: {x}", "sources: ["+strings.Join(list, ", ")+"]", 1)
+	return files
+}
+
+// unnamed are folders with a Job each whose name the API server completes.
+func unnamed(folders ...string) map[string]string {
+	files := map[string]string{}
+	for _, folder := range folders {
+		files[folder+"/job.yaml"] = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: " + folder + "-}\n"
+	}
+	return files
+}
+
+// charts gives the application a chart of another repository.
+func charts(files map[string]string, version string) map[string]string {
+	files = maps.Clone(files)
+	files["apps/web.yaml"] = manifest("web", "repoURL: https://charts.example.com, chart: shop, targetRevision: "+version)
+	return files
+}
+
+// vendored are two versions of that chart.
+func vendored(f *Fleet) {
+	tree := source.Memory(map[string]string{
+		"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.4.0\n", "shop/templates/a.yaml": configMap("a", "info"),
+		"shop-1.5.0/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.5.0\n", "shop-1.5.0/templates/a.yaml": configMap("a", "debug"),
+	})
+	f.From.Others = map[string]*source.Tree{"https://charts.example.com": tree}
+	f.To.Others = f.From.Others
 }
 
 // endless is a chart that renders an application of itself under a longer name.
@@ -241,5 +329,59 @@ func TestCycles(t *testing.T) {
 	}
 	if want := []string{"a b c", "x y"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A circle is told although its first application is not to be compared.
+func TestCycleOfSomeUnwanted(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"apps/a.yaml": manifest("a", "repoURL: "+here+", path: b"), "b/b.yaml": manifest("b", "repoURL: "+here+", path: apps"),
+	}
+	for _, wanted := range []string{"a", "b", "none"} {
+		r, _, err := fleet(files, files, func(f *Fleet) {
+			f.Wanted = func(names ...string) bool { return slices.Contains(names, wanted) }
+		}).Applications(t.Context(), ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := summary(r) + strings.Join(r.Notes, "\n"); strings.Count(got, "a -> b -> a") != 1 {
+			t.Errorf("%s: got %q", wanted, got)
+		}
+	}
+}
+
+// What one side says is hidden on the strength of what the other one has.
+func TestProblemsHideValues(t *testing.T) {
+	t.Parallel()
+	const value = "hunter2-marker"
+	chart := map[string]string{
+		"apps/web.yaml": manifest("web", "repoURL: "+here+", path: web"), "web/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+		"web/values.yaml":      "password: " + value + "\n",
+		"web/templates/s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: {{ .Values.password }}}\n",
+	}
+	failing := maps.Clone(chart)
+	failing["web/templates/t.yaml"] = "{{ fail (printf \"the password %s is too short\" .Values.password) }}"
+	r, _, err := fleet(chart, failing, nil).Applications(t.Context(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := summary(r); strings.Contains(got, value) || !strings.Contains(got, "is too short") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A renderer that one application gets is none of another.
+func TestReplacedRendererIsNotShared(t *testing.T) {
+	t.Parallel()
+	common := &plugin.Request{}
+	if err := common.Parameters.Set("release-name=web"); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"web/a.yaml": configMap("a", "info")}
+	(&Checkout{Tree: source.Memory(files), Renderer: plugin.RendererKustomize}).folder("web", "web", common)
+	plain := (&Checkout{Tree: source.Memory(files)}).folder("web", "web", common)
+	if _, err := plugin.Render(t.Context(), plain.Parts[0].Request); err != nil {
+		t.Error(err)
 	}
 }

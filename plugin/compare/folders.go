@@ -1,8 +1,12 @@
 package compare
 
 import (
+	"bytes"
+	"errors"
 	"io/fs"
 	"path"
+	"slices"
+	"strings"
 
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
@@ -56,4 +60,25 @@ func says(view fs.FS, file, field, want string) bool {
 	}
 	value, err := yamldoc.Decode(file, data)
 	return err == nil && object.Text(object.Field(value, field)) == want
+}
+
+// mayBringApplications reports whether a render of the job can hold Applications: its
+// files say the group of their kind, or lead to files elsewhere.
+func (j *Job) mayBringApplications() bool {
+	return j != nil && slices.ContainsFunc(j.Parts, func(p Part) bool {
+		found := errors.New("found")
+		view := p.Request.Tree.View()
+		err := fs.WalkDir(view, p.Request.Path, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return nil //nolint:nilerr // the render says what is wrong with a file
+			}
+			data, err := fs.ReadFile(view, name)
+			outside := strings.HasPrefix(strings.ToLower(path.Base(name)), "kustomization") && bytes.Contains(data, []byte("../"))
+			if err == nil && (outside || bytes.Contains(data, []byte("argoproj.io"))) {
+				return found
+			}
+			return nil
+		})
+		return errors.Is(err, found)
+	})
 }

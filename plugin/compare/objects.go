@@ -20,7 +20,8 @@ type Rendered struct {
 	// Unstable are fields that differ from render to render. Their values are no
 	// difference; that such a field appears or goes is one.
 	Unstable map[object.ID][]stamp.Path
-	// Hide takes decrypted values out of a text that is shown. It may be nil.
+	// Hide takes decrypted values out of a text that is shown. It may be nil: the
+	// values of the Secrets among Objects are hidden anyway.
 	Hide func(string) string
 }
 
@@ -33,11 +34,13 @@ const MaxText = 256 << 10
 //
 // It works on one goroutine: whoever compares many applications runs several.
 func Objects(from, to Rendered) ([]Object, Counts) {
+	return objects(from, to, newHider(from, to))
+}
+
+func objects(from, to Rendered, hider *hider) ([]Object, Counts) {
 	m := newMatcher(from, to)
 	pairs := m.pairs()
-	c := comparison{
-		names: m.renames, hide: both(from.Hide, to.Hide),
-	}
+	c := comparison{names: m.renames, hide: hider.text}
 	var (
 		out    []Object
 		counts Counts
@@ -116,31 +119,4 @@ func (c *comparison) text(value map[string]any) []byte {
 		return nil
 	}
 	return []byte(c.hide(string(c.printed)))
-}
-
-// both returns what takes out of a text what was decrypted for either side: it is as
-// secret where only the other side knows it. Answers for short texts are kept, because
-// a search for secrets costs far more than a look-up and names repeat.
-func both(from, to func(string) string) func(string) string {
-	if from == nil && to == nil {
-		return func(s string) string { return s }
-	}
-	const short = 1 << 10
-	known := map[string]string{"": ""}
-	return func(s string) string {
-		out, ok := known[s]
-		if ok {
-			return out
-		}
-		out = s
-		for _, hide := range []func(string) string{from, to} {
-			if hide != nil {
-				out = hide(out)
-			}
-		}
-		if len(s) <= short {
-			known[s] = out
-		}
-		return out
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin"
+	"hallmark.dev/hallmark/plugin/stamp"
 )
 
 // Pair is an application with what is rendered of it on the two sides. A side that
@@ -19,13 +20,16 @@ import (
 type Pair struct {
 	Name, Origin string
 	From, To     *Job
+
+	silent bool // it is rendered for the applications that it may bring along
 }
 
 // Job is what is rendered of an application on one side.
 type Job struct {
 	// Parts are its sources, in their order.
 	Parts []Part
-	// Problems are sources that cannot be rendered here.
+	// Problems are sources that cannot be rendered here. Each has the name of its
+	// source, also where that is the only one.
 	Problems []Problem
 	// Namespace is that of the destination.
 	Namespace string
@@ -35,7 +39,7 @@ type Job struct {
 
 // Part is a source of an application.
 type Part struct {
-	// Source names it among the others, and is the same on both sides.
+	// Source names it among the others of its side, and is the same on both sides.
 	Source  string
 	Request *plugin.Request
 }
@@ -145,6 +149,13 @@ type rendered struct {
 // compare renders an application on both sides. starved says that a render ran into
 // the memory limit.
 func compare(ctx context.Context, p Pair) (out Outcome, starved bool) {
+	defer func() {
+		if recover() != nil { // what a panic says may quote a secret
+			out = Outcome{Application: Application{
+				Name: p.Name, Origin: p.Origin, Status: StatusRefused, Problems: []Problem{{Message: "hallmark panicked while comparing"}},
+			}}
+		}
+	}()
 	out.Application = Application{Name: p.Name, Origin: p.Origin, Status: StatusUnchanged}
 	var from, to []rendered
 	if p.From != nil {
@@ -173,9 +184,23 @@ func compare(ctx context.Context, p Pair) (out Outcome, starved bool) {
 		}
 	}
 	out.From, out.To = renderers(from), renderers(to)
-	out.FromChildren, out.ToChildren = children(from), children(to)
-	out.problems(p, from, to)
-	out.differences(p, from, to, same)
+	// What a render says of itself can quote what the other one has in a Secret.
+	h := newHider(joined(from, p.From), joined(to, p.To))
+	out.problems(p, from, to, h.text)
+	from, to, whole := onBothSides(p, from, to)
+	before, after := joined(from, p.From), joined(to, p.To)
+	if same && whole {
+		out.Counts.Unchanged = len(before.Objects)
+	} else {
+		out.Objects, out.Counts = objects(before, after, h)
+	}
+	for _, note := range slices.Concat(notes(from, p.From), notes(to, p.To)) {
+		out.note(h.text(note))
+	}
+	if !h.complete() {
+		out.note(fmt.Sprintf("values of Secrets that stand outside of them are hidden up to %d bytes of values, and here are more", maxValues))
+	}
+	out.FromChildren, out.ToChildren = out.children(from, h.text), out.children(to, h.text)
 	switch {
 	case len(out.Problems) > 0:
 		out.Status = StatusRefused
@@ -196,9 +221,10 @@ func render(ctx context.Context, part Part) rendered {
 
 // problems collects what is not there to be compared: once where both sides say the
 // same.
-func (out *Outcome) problems(p Pair, from, to []rendered) {
-	add := func(side string, problem Problem) {
-		problem.Side = side
+func (out *Outcome) problems(p Pair, from, to []rendered, hide func(string) string) {
+	add := func(side string, job *Job, problem Problem) {
+		problem.Side, problem.Source = side, several(problem.Source, len(job.Parts)+len(job.Problems))
+		problem.Source, problem.Message, problem.Hint = hide(problem.Source), hide(problem.Message), hide(problem.Hint)
 		for i, earlier := range out.Problems {
 			if earlier.Source == problem.Source && earlier.Message == problem.Message && earlier.Side != side {
 				out.Problems[i].Side = ""
@@ -216,11 +242,11 @@ func (out *Outcome) problems(p Pair, from, to []rendered) {
 			continue
 		}
 		for _, problem := range side.job.Problems {
-			add(side.name, problem)
+			add(side.name, side.job, problem)
 		}
 		for _, r := range side.parts {
 			if r.err != nil {
-				add(side.name, Problem{Source: several(r.Source, len(side.parts)), Message: r.err.Error(), Hint: diag.Hint(r.err)})
+				add(side.name, side.job, Problem{Source: r.Source, Message: r.err.Error(), Hint: diag.Hint(r.err)})
 			}
 		}
 	}
@@ -234,82 +260,118 @@ func several(source string, count int) string {
 	return source
 }
 
-// differences compares what was rendered on both sides. Sources that were refused on
-// one of them are left out on the other too: their objects are neither added nor
-// removed.
-func (out *Outcome) differences(p Pair, from, to []rendered, same bool) {
-	refused := map[string]bool{}
-	for _, job := range []*Job{p.From, p.To} {
+// onBothSides leaves out the sources that are not there on both sides because one was
+// refused: the objects of the other are neither added nor removed. Where a refused
+// source has no namesake on the other side, none can be told to be new there, so
+// sources without a namesake are left out. whole says that all are left.
+func onBothSides(p Pair, from, to []rendered) (left, right []rendered, whole bool) {
+	type side struct {
+		names, refused []string
+	}
+	of := func(job *Job, parts []rendered) (s side) {
 		if job != nil {
 			for _, problem := range job.Problems {
-				refused[problem.Source] = true
+				s.refused = append(s.refused, problem.Source)
 			}
 		}
-	}
-	for _, r := range slices.Concat(from, to) {
-		if r.err != nil {
-			refused[r.Source] = true
+		for _, r := range parts {
+			if r.err != nil {
+				s.refused = append(s.refused, r.Source)
+			} else {
+				s.names = append(s.names, r.Source)
+			}
 		}
+		s.names = append(s.names, s.refused...)
+		return s
 	}
-	whole := func(list []rendered) []rendered {
-		return slices.DeleteFunc(slices.Clone(list), func(r rendered) bool { return refused[r.Source] })
+	a, b := of(p.From, from), of(p.To, to)
+	without := func(parts []rendered, own, other side) []rendered {
+		unmatched := slices.ContainsFunc(other.refused, func(name string) bool { return !slices.Contains(own.names, name) })
+		return slices.DeleteFunc(slices.Clone(parts), func(r rendered) bool {
+			return r.err != nil || slices.Contains(other.refused, r.Source) || unmatched && !slices.Contains(other.names, r.Source)
+		})
 	}
-	from, to = whole(from), whole(to)
-	before, notes := joined(from, p.From)
-	after, more := joined(to, p.To)
-	for _, note := range slices.Concat(notes, more) {
-		if !slices.Contains(out.Notes, note) {
-			out.Notes = append(out.Notes, note)
-		}
-	}
-	if same && len(refused) == 0 {
-		out.Counts.Unchanged = len(before.Objects)
-		return
-	}
-	out.Objects, out.Counts = Objects(before, after)
+	return without(from, a, b), without(to, b, a), len(a.refused)+len(b.refused) == 0
 }
 
-// joined are the objects of all sources. Of an object that several bring along Argo
-// CD takes the last.
-func joined(parts []rendered, job *Job) (all Rendered, notes []string) {
+// joined are the objects of all sources that were rendered. Of an object that several
+// bring along Argo CD takes the last.
+func joined(parts []rendered, job *Job) (all Rendered) {
 	if job == nil {
-		return Rendered{}, nil
+		return Rendered{}
 	}
-	all.Namespace, notes = job.Namespace, slices.Clone(job.Notes)
-	last := map[object.ID]string{}
-	for _, part := range parts {
-		for _, o := range part.result.Objects {
-			last[o.ID()] = part.Source
+	all.Namespace = job.Namespace
+	winners := lastOf(parts)
+	for i, part := range parts {
+		if part.err != nil {
+			continue
 		}
-	}
-	for _, part := range parts {
 		for _, o := range part.result.Objects {
-			if winner := last[o.ID()]; winner != part.Source {
-				notes = append(notes, fmt.Sprintf("%s is in %s too, and that of %s counts", o.ID(), part.Source, winner))
-				continue
+			if last, named := winners[o.ID()]; !named || last == i {
+				all.Objects = append(all.Objects, o)
 			}
-			all.Objects = append(all.Objects, o)
 		}
-		fields, err := plugin.RecordedFields(part.result.Evidence)
-		if err != nil {
-			notes = append(notes, err.Error())
-		}
+		fields, _ := plugin.RecordedFields(part.result.Evidence) // notes has the error
 		for id, paths := range fields {
 			if all.Unstable == nil {
-				all.Unstable = fields
-				break
+				all.Unstable = map[object.ID][]stamp.Path{}
 			}
 			all.Unstable[id] = append(all.Unstable[id], paths...)
 		}
-		notes = append(notes, part.result.Warnings...)
 	}
 	all.Hide = func(text string) string {
 		for _, part := range parts {
-			text = part.result.Hide(text)
+			if part.err == nil {
+				text = part.result.Hide(text)
+			}
 		}
 		return text
 	}
-	return all, notes
+	return all
+}
+
+// lastOf says which part has an object last. One whose name the API server completes
+// is a new one each time.
+func lastOf(parts []rendered) map[object.ID]int {
+	last := map[object.ID]int{}
+	for i, part := range parts {
+		if part.err != nil {
+			continue
+		}
+		for _, o := range part.result.Objects {
+			if id := o.ID(); id.Name != "" {
+				last[id] = i
+			}
+		}
+	}
+	return last
+}
+
+// notes are what there is to say of the renders of a side.
+func notes(parts []rendered, job *Job) (list []string) {
+	if job == nil {
+		return nil
+	}
+	list = slices.Clone(job.Notes)
+	winners := lastOf(parts)
+	for i, part := range parts {
+		for _, o := range part.result.Objects {
+			if last, named := winners[o.ID()]; named && last != i {
+				list = append(list, fmt.Sprintf("%s is in %s too, and that of %s counts", o.ID(), part.Source, parts[last].Source))
+			}
+		}
+		if _, err := plugin.RecordedFields(part.result.Evidence); err != nil {
+			list = append(list, err.Error())
+		}
+		list = append(list, part.result.Warnings...)
+	}
+	return list
+}
+
+func (out *Outcome) note(text string) {
+	if !slices.Contains(out.Notes, text) {
+		out.Notes = append(out.Notes, text)
+	}
 }
 
 // renderers are the renderers of the parts, once each.
@@ -323,16 +385,20 @@ func renderers(parts []rendered) string {
 	return strings.Join(names, ", ")
 }
 
-// children are the Applications and ApplicationSets among the objects.
-func children(parts []rendered) (found []object.Object) {
+// children are the Applications and ApplicationSets among the objects. One that has
+// what is hidden in its name would be shown by it.
+func (out *Outcome) children(parts []rendered, hide func(string) string) (found []object.Object) {
 	for _, part := range parts {
-		if part.err != nil {
-			continue
-		}
 		for _, o := range part.result.Objects {
-			if id := o.ID(); id.Group == "argoproj.io" && (id.Kind == "Application" || id.Kind == "ApplicationSet") {
-				found = append(found, o)
+			id := o.ID()
+			if id.Group != "argoproj.io" || id.Kind != "Application" && id.Kind != "ApplicationSet" {
+				continue
 			}
+			if hide(id.Namespace+"/"+id.Name) != id.Namespace+"/"+id.Name {
+				out.note("an " + id.Kind + " with a secret value in its name is not followed")
+				continue
+			}
+			found = append(found, o)
 		}
 	}
 	return found

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -148,5 +149,54 @@ func TestNoSecretValueIsShown(t *testing.T) {
 	}
 	if looked < 200 {
 		t.Errorf("only %d objects differ", looked)
+	}
+}
+
+// A value of a Secret is hidden wherever else it stands, as is its checksum; what is
+// shown anyway stays.
+func TestValuesOutsideOfSecrets(t *testing.T) {
+	t.Parallel()
+	const value = "hunter2-marker"
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(value)))
+	login := func(data string) string { return secret("stringData: {"+data+"}") + "\n---\n" }
+	settings := func(text string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, annotations: {note: \"" + text + "\"}}\ndata: {a: \"" + text + "\", b: postgres}\n"
+	}
+	for name, tt := range map[string]struct{ from, to string }{
+		"as it is":            {login("a: "+value) + settings("x"), login("a: "+value) + settings(value)},
+		"on one side only":    {login("a: "+value) + settings("x"), settings(value)},
+		"inside of a text":    {login("a: "+value) + settings("x"), login("a: "+value) + settings("postgres://web:"+value+"@db/shop")},
+		"in base64":           {login("a: "+value) + settings("x"), login("a: "+value) + settings(base64.StdEncoding.EncodeToString([]byte(value)))},
+		"its checksum":        {login("a: "+value) + settings("x"), login("a: "+value) + settings(sum)},
+		"of an address":       {login("a: 'postgres://web:"+value+"@db/shop'") + settings("x"), settings(value)},
+		"of a file":           {login("a: \"host: db\\npassword: '"+value+"'\\n\"") + settings("x"), settings(value)},
+		"of JSON":             {login("a: '{\"auths\": {\"r\": {\"password\": \""+value+"\"}}}'") + settings("x"), settings(value)},
+		"of a misspelt field": {secret("Data: {a: "+value+"}") + "\n---\n" + settings("x"), settings(value)},
+		"in the annotation of the Secret": {
+			login("a: " + value), strings.Replace(login("a: "+value), "name: login", "name: login, annotations: {note: "+value+"}", 1)},
+		"in a label and in arguments": {login("a: " + value), login("a: "+value) +
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {l: " + value + "}}\nspec: {containers: [{name: c, args: [--password=" + value + "]}]}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, sides := range [][2]string{{tt.from, tt.to}, {tt.to, tt.from}} {
+				objects, _ := Objects(shop(t, sides[0]), shop(t, sides[1]))
+				all := told(objects)
+				for _, o := range objects {
+					all += string(o.Before) + string(o.After)
+				}
+				if strings.Contains(all, value) || strings.Contains(all, sum) || strings.Contains(all, base64.StdEncoding.EncodeToString([]byte(value))) {
+					t.Errorf("got %s", all)
+				}
+				if !strings.Contains(all, "(secret)") && !strings.Contains(all, "hidden") {
+					t.Errorf("nothing is hidden in %s", all)
+				}
+			}
+		})
+	}
+	public := login("user: postgres") + "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: 'postgres:%s'}]}\n"
+	objects, _ := Objects(shop(t, fmt.Sprintf(public, "15")), shop(t, fmt.Sprintf(public, "16")))
+	if got, want := told(objects), "changed Pod \"p\"\n  ~ spec.containers[c].image: postgres:15 -> postgres:16\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -85,31 +85,67 @@ func parsePointer(text string) ignored {
 }
 
 // parseJQ returns the paths of a jq expression that is made of plain paths, pipes,
-// commas and select: what Argo CD's users write. Others give no path, since what
-// they select cannot be told without running them.
+// commas, parentheses and select: what Argo CD's users write. Others give no path, since
+// what they select cannot be told without running them.
+//
+// A pipe binds looser than a comma: `.a, .b | .c` is `(.a, .b) | .c`.
 func parseJQ(text string) []ignored {
+	if len(text) > longestJQ {
+		return nil
+	}
+	paths := []ignored{{}}
+	for _, part := range splitJQ(text, '|') {
+		var next []ignored
+		for _, alternative := range splitJQ(part, ',') {
+			for _, behind := range jqTerm(strings.TrimSpace(alternative)) {
+				for _, p := range paths {
+					next = append(next, p.then(behind))
+				}
+				if len(next) > mostPaths {
+					return nil
+				}
+			}
+		}
+		paths = next
+	}
+	return paths
+}
+
+// Each pipe multiplies the paths in front of it by the commas behind it, and each
+// parenthesis is read once more for every one around it.
+const (
+	longestJQ = 4096 // bytes
+	mostPaths = 256
+)
+
+// jqTerm returns the paths of a term, which has no pipe and no comma of its own.
+func jqTerm(text string) []ignored {
+	if text == "" {
+		return nil
+	}
+	starts := []ignored{{}}
+	if rest, found := afterSelect(text); found {
+		starts, text = []ignored{{chosen: true}}, rest
+	} else if inside, rest, found := cutParentheses(text); found {
+		starts, text = parseJQ(inside), rest
+	}
+	steps, ok := jqSteps(text)
+	if !ok {
+		return nil
+	}
 	var out []ignored
-	for _, alternative := range splitJQ(text, ',') {
-		var p ignored
-		ok := true
-		for _, part := range splitJQ(alternative, '|') {
-			part = strings.TrimSpace(part)
-			if rest, found := afterSelect(part); found {
-				p.chosen, part = true, rest
-			}
-			var steps []string
-			if steps, ok = jqSteps(part); !ok {
-				break
-			}
-			if len(steps) > 0 {
-				p.steps, p.chosen = append(p.steps, steps...), false
-			}
-		}
-		if ok {
-			out = append(out, p)
-		}
+	for _, p := range starts {
+		out = append(out, p.then(ignored{steps: steps}))
 	}
 	return out
+}
+
+// then returns the path that goes on with another.
+func (p ignored) then(behind ignored) ignored {
+	if len(behind.steps) == 0 {
+		return ignored{p.steps, p.chosen || behind.chosen}
+	}
+	return ignored{slices.Concat(p.steps, behind.steps), behind.chosen}
 }
 
 // splitJQ splits at a separator outside of parentheses, brackets and strings.
@@ -137,13 +173,23 @@ func splitJQ(text string, separator byte) []string {
 
 // afterSelect returns what follows a select(...) at the start of the text.
 func afterSelect(text string) (rest string, found bool) {
-	inside, found := strings.CutPrefix(text, "select(")
+	arguments, found := strings.CutPrefix(text, "select")
 	if !found {
 		return "", false
 	}
-	depth, quoted := 1, false
-	for i := 0; i < len(inside); i++ {
-		switch c := inside[i]; {
+	_, rest, found = cutParentheses(arguments)
+	return rest, found
+}
+
+// cutParentheses returns what stands in the parentheses at the start of a text, and what
+// follows them.
+func cutParentheses(text string) (inside, rest string, found bool) {
+	if !strings.HasPrefix(text, "(") {
+		return "", "", false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
 		case quoted && c == '\\':
 			i++
 		case c == '"':
@@ -153,11 +199,11 @@ func afterSelect(text string) (rest string, found bool) {
 			depth++
 		case c == ')':
 			if depth--; depth == 0 {
-				return strings.TrimSpace(inside[i+1:]), true
+				return text[1:i], strings.TrimSpace(text[i+1:]), true
 			}
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // jqSteps reads a path such as .spec.containers[]."a/b"?.

@@ -26,8 +26,10 @@
 //	  annotations:
 //	    waive.hallmark.dev/job-deadline: 2027-03-31 the vendor's chart has no value for it
 //
-// The day is the last on which it holds, in UTC. Without a day and a reason, for a
-// rule that is not known, and after the day the waiver is a finding itself.
+// The day is the last on which it holds, in UTC. Without a day and a reason, after the
+// day, and for a rule whose name is misspelt the waiver is a finding itself. The name of
+// a rule that is not known is one where [Options.Team] has rules, and otherwise may be
+// that of a policy which is not at hand: then it is advice.
 //
 // # Rules of a team
 //

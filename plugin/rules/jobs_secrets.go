@@ -23,7 +23,7 @@ func checkJobSecrets(r *render, report report) {
 				arguments := object.Items(c.value[list])
 				for i, argument := range arguments {
 					text := object.Text(argument)
-					what := r.secretIn(text)
+					what := r.secretIn(text, false)
 					if what == "" && i+1 < len(arguments) && isSecretFlag(text) && isLiteral(object.Text(arguments[i+1])) && !strings.HasPrefix(object.Text(arguments[i+1]), "-") {
 						what = fmt.Sprintf("holds the value of %s", text)
 					}
@@ -32,7 +32,7 @@ func checkJobSecrets(r *render, report report) {
 			}
 			for i, variable := range object.Items(c.value["env"]) {
 				name, value := object.Text(object.Field(variable, "name")), object.Text(object.Field(variable, "value"))
-				what := r.secretIn(value)
+				what := r.secretIn(value, false)
 				if what == "" && isSecretName(name) && isLiteral(value) {
 					what = "has its value in the open"
 				}
@@ -44,12 +44,16 @@ func checkJobSecrets(r *render, report report) {
 	}
 }
 
+// annotationSecrets looks for secrets among annotations. Many hold prose, which may
+// mention a flag and go on: "run it with --token to try again". And a waiver names the
+// rule job-token, whatever stands in it.
 func (r *render) annotationSecrets(at path, annotations map[string]any, say func(at path, where, what string)) {
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		value := object.Text(annotations[name])
-		what := r.secretIn(value)
+		what := r.secretIn(value, true)
 		// What agents and controllers read is the name of a Secret or its path.
-		if what == "" && !strings.Contains(name, "checksum") && isSecretName(lastElement(name)) && isLiteral(value) {
+		if what == "" && !strings.Contains(name, "checksum") && !strings.HasPrefix(name, WaiverPrefix) && isSecretName(lastElement(name)) &&
+			isLiteral(value) && !strings.ContainsAny(strings.TrimSpace(value), " \t\n") {
 			what = "has its value in the open"
 		}
 		say(at.under(name), fmt.Sprintf("the annotation %q", name), what)
@@ -74,6 +78,16 @@ var secretForms = []struct {
 	{"a JSON web token", regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}`)},
 }
 
+// formOf says what a text has the form of, or "".
+func formOf(text string) string {
+	for _, known := range secretForms {
+		if known.form.MatchString(text) {
+			return known.what
+		}
+	}
+	return ""
+}
+
 var (
 	// urlPassword is the password of a URL, up to the last @ in front of the host.
 	urlPassword = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@?#"']*:([^\s/?#"']+)@`)
@@ -85,18 +99,17 @@ var (
 	authorization = regexp.MustCompile(`(?i)\bauthorization:\s*(?:bearer|basic|token)\s+([^\s"']+)`)
 )
 
-// secretIn says what secret a text holds, without it, or returns "".
-func (r *render) secretIn(text string) string {
+// secretIn says what secret a text holds, without it, or returns "". In prose, what
+// stands behind a space is more likely the next word, unless it has a digit.
+func (r *render) secretIn(text string, prose bool) string {
 	if text == "" {
 		return ""
 	}
 	if r.Decrypted != nil && r.Decrypted(text) {
 		return "holds a value that was decrypted from a SOPS file"
 	}
-	for _, known := range secretForms {
-		if known.form.MatchString(text) {
-			return "holds " + known.what
-		}
+	if what := formOf(text); what != "" {
+		return "holds " + what
 	}
 	for _, m := range urlPassword.FindAllStringSubmatch(text, -1) {
 		if isLiteral(m[1]) {
@@ -104,12 +117,13 @@ func (r *render) secretIn(text string) string {
 		}
 	}
 	for _, m := range authorization.FindAllStringSubmatch(text, -1) {
-		if isLiteral(m[1]) {
+		if isLiteral(m[1]) && (!prose || hasDigit(m[1])) {
 			return "holds an authorization header"
 		}
 	}
 	for _, m := range flagValue.FindAllStringSubmatch(text, -1) {
-		if isSecretFlag(m[1]) && isLiteral(m[2]) && !strings.HasPrefix(m[2], "-") {
+		apart := !strings.HasPrefix(strings.TrimSpace(m[0]), m[1]+"=")
+		if isSecretFlag(m[1]) && isLiteral(m[2]) && !strings.HasPrefix(m[2], "-") && !(prose && apart && !hasDigit(m[2])) {
 			return fmt.Sprintf("holds the value of %s", m[1])
 		}
 	}
@@ -124,11 +138,16 @@ func (r *render) secretIn(text string) string {
 // secretNames are how the names of flags, variables and keys end whose values are
 // secrets, without dashes, dots and underscores. Names that end in "secret" alone are
 // not among them: in Kubernetes those hold the name of a Secret.
-var secretNames = []string{"password", "passwd", "passphrase", "token", "apikey", "secretkey", "secretaccesskey", "clientsecret", "sharedsecret", "jwtsecret"}
+var secretNames = []string{"password", "passwd", "passphrase", "pwd", "token", "apikey", "secretkey", "secretaccesskey", "clientsecret", "sharedsecret", "jwtsecret"}
+
+func hasDigit(text string) bool { return strings.ContainsAny(text, "0123456789") }
 
 var withoutPunctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 
 func isSecretName(name string) bool {
+	if parts := words(name); len(parts) > 0 && parts[len(parts)-1] == "pw" {
+		return true
+	}
 	name = withoutPunctuation.Replace(strings.ToLower(name))
 	return slices.ContainsFunc(secretNames, func(end string) bool { return strings.HasSuffix(name, end) })
 }

@@ -47,6 +47,13 @@ func splitList(text string) []string {
 // onDelete reports whether the object is a hook of the Application's deletion.
 func (it *item) onDelete() bool { return it.deleteHook("Pre") || it.deleteHook("Post") }
 
+// isTest reports whether the object is one of Helm's tests, which Argo CD never applies.
+func (it *item) isTest() bool {
+	return !it.applied() && slices.ContainsFunc(splitList(it.annotation(helmHook)), func(when string) bool {
+		return when == "test" || when == "test-success" || when == "test-failure"
+	})
+}
+
 // deleteHook reports whether the object is a hook before ("Pre") or after ("Post")
 // the Application's deletion, for some version of Argo CD.
 func (it *item) deleteHook(when string) bool {

@@ -19,7 +19,7 @@ var referenceRules = []Rule{
 		ID: "backend-reference", Group: groupReferences, Severity: Error,
 		Reason: "a route to a Service, or to a port of it, that does not exist answers with an error; a webhook that cannot be called stops the API server from taking objects",
 		Remedy: "refer to the Service and to the port (not the target port) by the names and numbers that the Service has",
-		check:  checkBackends,
+		check:  checkBackends, advise: adviseBackends,
 	},
 	{
 		ID: "key-reference", Group: groupReferences, Severity: Error,
@@ -37,7 +37,7 @@ var referenceRules = []Rule{
 		ID: "autoscaler-target", Group: groupReferences, Severity: Error,
 		Reason: "an autoscaler whose target does not exist scales nothing, and says so only in its status",
 		Remedy: "name the workload in scaleTargetRef (targetRef) by its apiVersion, kind and name as they stand in the render",
-		check:  checkAutoscalers,
+		check:  checkAutoscalers, advise: adviseAutoscalers,
 	},
 }
 
@@ -50,29 +50,62 @@ func (it *item) text() string {
 	return it.id.Kind + ` "` + name + `"`
 }
 
-// near reports whether one name is likely meant where the other stands: it has a part
-// more in front or behind, such as the name of the release, or a typing error. Names
-// that only differ in digits are those of several that belong together.
-func near(a, b string) bool {
-	if a == b || a == "" || b == "" {
+// misspelt reports whether one name is likely a typing error for the other: their
+// parts between dashes are the same, or long enough and a letter or two apart. A part
+// more, or another short one, makes the name of another thing, which an operator, a
+// subchart or another application brings: web-redis and web-canary beside web, orders-ro
+// beside orders-rw. Names that only differ in digits are those of several that belong
+// together.
+func misspelt(a, b string) bool {
+	shorter := min(len(a), len(b))
+	most := 1 + shorter/10
+	if a == b || shorter < leastPart || max(len(a), len(b))-shorter > most || strings.Map(noDigit, a) == strings.Map(noDigit, b) {
 		return false
 	}
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if strings.HasPrefix(b, a+"-") || strings.HasSuffix(b, "-"+a) {
+	if strings.ReplaceAll(a, "-", "") == strings.ReplaceAll(b, "-", "") {
 		return true
 	}
-	digits := func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return '0'
-		}
-		return r
-	}
-	if strings.Map(digits, a) == strings.Map(digits, b) || len(a) < 5 {
+	parts, others := strings.Split(a, "-"), strings.Split(b, "-")
+	if len(parts) != len(others) {
 		return false
 	}
-	return distance(a, b) <= 1+len(a)/10
+	for i, part := range parts {
+		if part != others[i] && min(len(part), len(others[i])) < leastPart {
+			return false
+		}
+	}
+	return distance(a, b) <= most
+}
+
+// leastPart is the length of the shortest part of a name in which a typing error can be
+// told from another word.
+const leastPart = 5
+
+func noDigit(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return -1
+	}
+	return r
+}
+
+// A nearness says whether what stands in a reference means an object that is there.
+type nearness int
+
+const (
+	unlike   nearness = iota
+	possible          // it is the other name without its beginning or its end
+	likely            // it is misspelt
+)
+
+// near compares a name in a reference with that of an object.
+func near(wanted, there string) nearness {
+	switch {
+	case misspelt(wanted, there):
+		return likely
+	case wanted != "" && (strings.HasPrefix(there, wanted+"-") || strings.HasSuffix(there, "-"+wanted)):
+		return possible
+	}
+	return unlike
 }
 
 // distance is the number of letters to add, to leave out, to replace or to exchange

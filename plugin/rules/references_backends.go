@@ -18,14 +18,9 @@ type backend struct {
 func checkBackends(r *render, report report) {
 	for _, it := range r.items {
 		for _, b := range backends(it) {
-			if b.name == "" {
-				continue
-			}
 			service := r.find("", "Service", b.namespace, b.name)
 			if service == nil {
-				if other := r.nearService(b); other != nil {
-					report(it, b.at, "the render has no Service %q, but %q", b.name, other.id.Name)
-				}
+				r.missing(it, b, likely, report)
 				continue
 			}
 			if ports, ok := lacksPort(service, b.port); ok {
@@ -35,18 +30,35 @@ func checkBackends(r *render, report report) {
 	}
 }
 
-// nearService returns the one that is likely meant where a Service does not exist in
-// a namespace, or nil. What a controller may make is passed over.
-func (r *render) nearService(b backend) *item {
-	if r.foreign(b.namespace) {
-		return nil
-	}
+// adviseBackends says where the name of the release may be missing. That is advice,
+// since another application may well have the Service with the short name.
+func adviseBackends(r *render, report report) {
 	for _, it := range r.items {
-		if it.is("", "Service") && it.id.Namespace == b.namespace && near(b.name, it.id.Name) {
-			return it
+		for _, b := range backends(it) {
+			if r.find("", "Service", b.namespace, b.name) == nil {
+				r.missing(it, b, possible, report)
+			}
 		}
 	}
-	return nil
+}
+
+// missing reports a Service that does not exist, where one is there that it is as near
+// to as that. What a controller may make is passed over.
+func (r *render) missing(it *item, b backend, want nearness, report report) {
+	place := r.place(b.namespace)
+	if b.name == "" || place.foreign {
+		return
+	}
+	var nearest *item
+	best := unlike
+	for _, service := range place.services {
+		if n := near(b.name, service.id.Name); n > best {
+			nearest, best = service, n
+		}
+	}
+	if nearest != nil && best == want {
+		report(it, b.at, "the render has no Service %q, but %q", b.name, nearest.id.Name)
+	}
 }
 
 // lacksPort reports whether a Service has no such port, and which it has.

@@ -29,7 +29,7 @@ func checkKeys(r *render, report report) {
 			}
 			message := fmt.Sprintf("%s %q has no entry %q", ref.kind, ref.name, ref.key)
 			for _, entry := range entries {
-				if near(entry, ref.key) || strings.EqualFold(entry, ref.key) {
+				if near(ref.key, entry) > unlike || strings.EqualFold(entry, ref.key) {
 					message += fmt.Sprintf(", but %q", entry)
 					break
 				}
@@ -72,8 +72,16 @@ func (r *render) filledByOthers(source *item) bool {
 	return false
 }
 
-func checkAutoscalers(r *render, report report) {
-	scalers := r.scalers()
+func checkAutoscalers(r *render, report report) { r.missingTargets(likely, report) }
+
+// adviseAutoscalers says where the name of the release may be missing, as
+// adviseBackends does.
+func adviseAutoscalers(r *render, report report) { r.missingTargets(possible, report) }
+
+// missingTargets reports the autoscalers whose target does not exist, where a workload
+// is there that it is as near to as that.
+func (r *render) missingTargets(want nearness, report report) {
+	scalers := slices.Clip(r.scalers())
 	for _, it := range r.items {
 		if !it.is("autoscaling.k8s.io", "VerticalPodAutoscaler") {
 			continue
@@ -90,8 +98,8 @@ func checkAutoscalers(r *render, report report) {
 		if s.item.is("autoscaling.k8s.io", "VerticalPodAutoscaler") {
 			at = path{"spec", "targetRef"}
 		}
-		if near := r.nearWorkload(s.target); near != nil {
-			report(s.item, at, "the render has no %s, but %s", kindAndName(s.target), kindAndName(near.id))
+		if there, n := r.nearWorkload(s.target); n == want {
+			report(s.item, at, "the render has no %s, but %s", kindAndName(s.target), kindAndName(there.id))
 		}
 	}
 }
@@ -103,25 +111,31 @@ func kindAndName(id object.ID) string {
 
 // nearWorkload returns the workload that an autoscaler is likely for: one of its name
 // and another kind or group, or one of its kind and nearly its name.
-func (r *render) nearWorkload(want object.ID) *item {
-	var found *item
-	for _, it := range r.items {
-		if it.pod == nil || it.id.Namespace != want.Namespace || it.hook {
+func (r *render) nearWorkload(want object.ID) (found *item, best nearness) {
+	for _, p := range r.pods(want.Namespace) {
+		it := p.item
+		if it.hook {
 			continue
 		}
 		switch it.id.Kind {
 		case "Job", "CronJob", "Pod":
 			continue
 		}
+		n := unlike
 		switch {
 		case it.id.Name == want.Name && it.id.Kind == want.Kind:
-			return it
-		case it.id.Name == want.Name, found == nil && it.id.Kind == want.Kind && near(it.id.Name, want.Name):
-			found = it
+			return it, likely
+		case it.id.Name == want.Name:
+			n = likely
+		case it.id.Kind == want.Kind:
+			n = near(want.Name, it.id.Name)
+		}
+		if n > best || n == likely && it.id.Name == want.Name {
+			found, best = it, n
 		}
 	}
-	if found != nil && r.foreign(want.Namespace) {
-		return nil
+	if r.foreign(want.Namespace) {
+		return nil, unlike
 	}
-	return found
+	return found, best
 }

@@ -85,7 +85,8 @@ func newRender(objects []object.Object, o Options) *render {
 
 // A place is a namespace: what many objects ask about it is found out once.
 type place struct {
-	pods []*pod // of those objects that make some, in their order
+	pods     []*pod // of those objects that make some, in their order
+	services []*item
 	// foreign says that something else than the workloads of the render may make
 	// pods, Services or workloads: a custom resource whose controller nobody knows
 	// here.
@@ -105,6 +106,9 @@ func (p *place) add(r *render, it *item) {
 	if it.pod != nil {
 		p.pods = append(p.pods, it.pod)
 		return
+	}
+	if it.is("", "Service") {
+		p.services = append(p.services, it)
 	}
 	if !custom(it.id.Group) || makesNothing(it) {
 		return

@@ -17,7 +17,7 @@ var supplyRules = []Rule{
 		ID: "plaintext-secret", Group: groupSupply, Severity: Error,
 		Reason: "whoever can read the repository, any clone of it or a build log has the credential, also long after it was removed",
 		Remedy: "encrypt the file with SOPS, or refer to a Secret that an operator such as External Secrets brings; then change the credential, which is no secret any more",
-		check:  checkPlaintext,
+		check:  checkPlaintext, advise: advisePlaintext,
 	},
 	{
 		ID: "base64-secret", Group: groupSupply, Severity: Error,

@@ -3,7 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"regexp"
-
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -13,15 +13,14 @@ import (
 //
 // The value decides where its form does, such as that of a private key. Where only
 // the name of the entry tells, what may be a reference, a file, a switch or a mask is
-// none. Certificates and public keys are public.
+// none, nor is a number that may be a port or a time. Certificates and public keys are
+// public.
 func credential(secretType, key, value string) string {
-	for _, known := range secretForms {
-		if known.form.MatchString(value) {
-			return known.what
-		}
+	if what := formOf(value); what != "" {
+		return what
 	}
 	for _, m := range urlPassword.FindAllStringSubmatch(value, -1) {
-		if !placeholder(m[1]) {
+		if !placeholder(m[1]) && !asksForChange(m[1]) {
 			return "a URL with a password"
 		}
 	}
@@ -33,7 +32,7 @@ func credential(secretType, key, value string) string {
 		return ""
 	case strings.Contains(strings.TrimSpace(value), "\n"):
 		return inConfiguration(value)
-	case placeholder(value):
+	case placeholder(value), asksForChange(value):
 		return ""
 	}
 	return namedCredential(words(key))
@@ -45,42 +44,31 @@ var setting = regexp.MustCompile(`(?m)^\s*(?:- )?["']?([A-Za-z][\w.-]*)["']?\s*[
 // inConfiguration looks for a credential among the settings of a file.
 func inConfiguration(text string) string {
 	for _, m := range setting.FindAllStringSubmatch(text, -1) {
-		if isSecretName(m[1]) && isLiteral(m[2]) && !placeholder(m[2]) {
+		if isSecretName(m[1]) && isLiteral(m[2]) && !placeholder(m[2]) && !asksForChange(m[2]) {
 			return "a file with a credential"
 		}
 	}
 	return ""
 }
 
-// namedCredential says which credential a name promises, or returns "".
+// namedCredential says which credential the words of a name promise, or returns "".
+// The last of them decides; where nothing parts them, its end (PGPASSWORD).
 func namedCredential(name []string) string {
-	joined := func(n int) string {
-		if len(name) < n {
-			return ""
-		}
-		return strings.Join(name[len(name)-n:], "")
+	joined := func(n int) string { return strings.Join(name[max(len(name)-n, 0):], "") }
+	ends := func(text string, endings ...string) bool {
+		return slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(text, end) })
 	}
-	switch joined(1) {
-	case "password", "passwd", "passphrase", "pwd", "pass":
+	last, two := joined(1), joined(2)
+	switch {
+	case ends(last, "password", "passwd", "passphrase", "passcode", "pwd", "pw"), last == "pass":
 		return "a password"
-	case "token":
+	case ends(two, "existingsecret", "tlssecret", "passwordsecret", "pullsecret"): // the name of a Secret
+		return ""
+	case ends(last, "token"):
 		return "a token"
-	case "secret":
-		switch before := joined(2); before {
-		case "existingsecret", "tlssecret", "passwordsecret", "pullsecret": // the name of a Secret
-			return ""
-		}
+	case last == "secret", ends(last, "clientsecret", "sharedsecret", "jwtsecret"), two == "erlangcookie":
 		return "a secret"
-	case "apikey", "secretkey", "privatekey", "encryptionkey", "signingkey":
-		return "a key"
-	}
-	switch joined(2) {
-	case "apikey", "secretkey", "privatekey", "encryptionkey", "signingkey", "masterkey":
-		return "a key"
-	case "erlangcookie":
-		return "a secret"
-	}
-	if joined(3) == "secretaccesskey" {
+	case ends(two, "apikey", "secretkey", "privatekey", "encryptionkey", "signingkey", "masterkey"), ends(joined(3), "secretaccesskey"):
 		return "a key"
 	}
 	return ""
@@ -112,17 +100,29 @@ func words(name string) []string {
 	return out
 }
 
+// changeMe are the values that charts have for a credential of which they hope that
+// nobody deploys it.
+var changeMe = regexp.MustCompile(`(?i)^["']?(please[-_ ]?)?change[-_ ]?(me|it|this)([-_ !.0-9]*|[-_ ]?(please|now|in[-_ ]?production|before[-_ ]?use))["']?$`)
+
+// asksForChange reports whether a value is one that everybody knows: it gives nothing
+// away, but whoever deploys it has no credential.
+func asksForChange(value string) bool { return changeMe.MatchString(strings.TrimSpace(value)) }
+
+// smallNumber is a port, a size or a time.
+var smallNumber = regexp.MustCompile(`^-?[0-9]{1,5}(\.[0-9]+)?([a-zA-Z]{1,2}([0-9]{1,3}[a-z]{1,2}){0,2})?$`)
+
 // placeholder reports whether a value is none that anybody could log in with: it is
-// empty, a mask, a reference that something else resolves, or asks to be replaced.
+// empty, a switch or a small number, a mask, a reference that something else resolves,
+// or asks to be replaced.
 func placeholder(value string) bool {
 	value = strings.Trim(strings.TrimSpace(value), `"'`)
 	lower := strings.ToLower(value)
 	switch lower {
-	case "", "true", "false", "yes", "no", "null", "nil", "none", "n/a", "undefined", "optional", "required", "todo", "tbd", "dummy", "example", "sample",
-		"redacted", "secret", "password", "token", "value":
-		return lower != "secret" && lower != "password"
+	case "", "true", "false", "yes", "no", "on", "off", "auto", "enabled", "disabled", "null", "nil", "none", "n/a", "undefined", "optional", "required",
+		"todo", "tbd", "dummy", "example", "sample", "redacted", "token", "value":
+		return true
 	}
-	if strings.Trim(lower, "*x.-_?# ") == "" || strings.HasPrefix(lower, "your") || strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") ||
+	if smallNumber.MatchString(value) || strings.Trim(lower, "*x.-_?# ") == "" || strings.HasPrefix(lower, "your") || strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") ||
 		strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]") || strings.HasPrefix(value, "%") && strings.HasSuffix(value, "%") {
 		return true
 	}

@@ -43,31 +43,78 @@ var waiverRules = []Rule{
 		ID: "waiver", Group: groupWaivers, Severity: Error,
 		Reason: "a waiver without an end or a reason is a rule that was switched off, and nobody knows why or until when",
 		Remedy: "write the last day on which it holds and the reason, \"2027-03-31 the vendor's chart has no value for it\"; after that day fix the fault or decide anew",
-		check:  checkWaivers,
+		check:  checkWaivers, advise: adviseWaivers,
 	},
 }
 
 func checkWaivers(r *render, report report) {
+	for _, w := range r.waivers() {
+		if fault := r.fault(w); fault != "" {
+			report(w.item, w.at, "%s", fault)
+		}
+	}
+}
+
+// adviseWaivers says of which waivers nobody here can tell what they are for. The
+// rules of a team stand in its policy, which is not at hand wherever somebody looks at
+// a render.
+func adviseWaivers(r *render, report report) {
+	for _, w := range r.waivers() {
+		if !r.known[w.id] && r.fault(w) == "" {
+			report(w.item, w.at, "there is no built-in rule %q, and no policy here with rules of a team", w.id)
+		}
+	}
+}
+
+// A writtenWaiver is an annotation as it stands, for the rule of that id.
+type writtenWaiver struct {
+	item     *item
+	at       path
+	id, text string
+}
+
+func (r *render) waivers() (out []writtenWaiver) {
 	for _, it := range r.items {
 		for _, name := range slices.Sorted(maps.Keys(it.Annotations())) {
-			id, isWaiver := strings.CutPrefix(name, WaiverPrefix)
-			if !isWaiver {
-				continue
-			}
-			at := path{"metadata", "annotations", name}
-			waiver, err := parseWaiver(it.annotation(name))
-			switch {
-			case !r.known[id]:
-				report(it, at, "there is no rule %q to waive", id)
-			case id == "waiver":
-				report(it, at, "the rule %q cannot be waived", id)
-			case err != nil:
-				report(it, at, "%v", err)
-			case !r.Today.Before(waiver.Until):
-				report(it, at, "the waiver of %s expired on %s (%s)", id, waiver.Day(), waiver.Reason)
+			if id, isWaiver := strings.CutPrefix(name, WaiverPrefix); isWaiver {
+				out = append(out, writtenWaiver{it, path{"metadata", "annotations", name}, id, it.annotation(name)})
 			}
 		}
 	}
+	return out
+}
+
+// fault says what is wrong with a waiver, or "". A rule that is not known is a fault
+// where its name is likely misspelt, or where the rules of a team are at hand.
+func (r *render) fault(w writtenWaiver) string {
+	waiver, err := parseWaiver(w.text)
+	switch meant := r.meant(w.id); {
+	case w.id == "waiver":
+		return `the rule "waiver" cannot be waived`
+	case meant != "":
+		return fmt.Sprintf("%q is likely meant: there is no rule %q to waive", meant, w.id)
+	case !r.known[w.id] && len(r.Team) > 0, w.id == "":
+		return fmt.Sprintf("there is no rule %q to waive", w.id)
+	case err != nil:
+		return err.Error()
+	case !r.Today.Before(waiver.Until):
+		return fmt.Sprintf("the waiver of %s expired on %s (%s)", w.id, waiver.Day(), waiver.Reason)
+	}
+	return ""
+}
+
+// meant returns the rule whose name is the nearest to one that is not known, or "".
+func (r *render) meant(id string) string {
+	best, least := "", 3
+	if r.known[id] {
+		return best
+	}
+	for _, known := range slices.Sorted(maps.Keys(r.known)) {
+		if d := distance(id, known); d < least && 4*d <= len(id) {
+			best, least = known, d
+		}
+	}
+	return best
 }
 
 // WaivedUntil is the instant at which the first waiver runs out that holds today, the

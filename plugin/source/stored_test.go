@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -27,15 +31,21 @@ func (c *contents) read(id string) ([]byte, error) {
 
 func TestStored(t *testing.T) {
 	t.Parallel()
-	c := &contents{of: map[string]string{"1": "a: 1\n", "2": "b: 2\n"}, asked: map[string]int{}}
+	c := &contents{of: map[string]string{
+		"1": "a: 1\n", "2": "b: 2\n", "base": "../../shared/base.yaml", "long": strings.Repeat("a/", 2100),
+	}, asked: map[string]int{}}
 	tree, err := source.Stored([]source.Entry{
 		{Path: "apps/web/values.yaml", Size: 5, ID: "1"},
 		{Path: "shared/base.yaml", Size: 5, ID: "2"},
-		{Path: "apps/web/base.yaml", Mode: fs.ModeSymlink, Link: "../../shared/base.yaml"},
+		{Path: "apps/web/base.yaml", Mode: fs.ModeSymlink, ID: "base"},
+		{Path: "lost-link", Mode: fs.ModeSymlink, ID: "4"},
+		{Path: "long-link", Mode: fs.ModeSymlink, ID: "long"},
+		{Path: "longer-link", Mode: fs.ModeSymlink, Size: 1 << 30, ID: "5"},
+		{Path: "unmeasured.yaml", ID: "long"},
 		{Path: "vendor", Mode: fs.ModeDir},
 		{Path: "lost.yaml", Size: 5, ID: "3"},
-		{Path: "large.yaml", Size: 1 << 30, ID: "4"},
-	}, c.read, source.Limits{})
+		{Path: "large.yaml", Size: 1 << 30, ID: "6"},
+	}, c.read, source.Limits{FileBytes: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +62,25 @@ func TestStored(t *testing.T) {
 		t.Errorf("a file that cannot be read: got %v", err)
 	}
 	if limit := (*source.LimitError)(nil); true {
-		if _, err := fs.ReadFile(view, "large.yaml"); !errors.As(err, &limit) || c.asked["4"] > 0 {
-			t.Errorf("a file above the limit: got %v after %d questions", err, c.asked["4"])
+		if _, err := fs.ReadFile(view, "large.yaml"); !errors.As(err, &limit) || c.asked["6"] > 0 {
+			t.Errorf("a file above the limit: got %v after %d questions", err, c.asked["6"])
 		}
+	}
+	if limit := (*source.LimitError)(nil); true {
+		if _, err := fs.ReadFile(view, "unmeasured.yaml"); !errors.As(err, &limit) {
+			t.Errorf("a file above the limit whose size is not known: got %v", err)
+		}
+	}
+	for name, want := range map[string]string{
+		"lost-link": `reading the symlink "lost-link": no object "4"`, "lost-link/a": `no object "4"`,
+		"long-link": "a target of 4200 bytes", "longer-link": "a target of 1073741824 bytes",
+	} {
+		if _, err := fs.Stat(view, name); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
+	}
+	if c.asked["4"] != 1 || c.asked["base"] != 1 || c.asked["5"] != 0 {
+		t.Errorf("the targets were read %v times, want once for a link, and never one that is too long", c.asked)
 	}
 	if entries, err := fs.ReadDir(view, "vendor"); err != nil || len(entries) != 0 {
 		t.Errorf("an empty folder: got %v, %v", entries, err)
@@ -71,14 +97,63 @@ func TestStored(t *testing.T) {
 	}
 }
 
+// A path that is not UTF-8 hinders nobody who does not ask for it, in a commit and in a
+// folder on disk alike.
+func TestStoredNamesThatAreNotUTF8(t *testing.T) {
+	t.Parallel()
+	names := []string{"a.yaml", "b\xff.yaml", "c\xff/a.yaml", "d/a.yaml"}
+	root, entries := t.TempDir(), []source.Entry(nil)
+	for _, name := range names {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Skipf("no folder of such a name: %v", err)
+		}
+		if err := os.WriteFile(file, []byte("a: 1\n"), 0o644); err != nil {
+			t.Skipf("no file of such a name: %v", err)
+		}
+		entries = append(entries, source.Entry{Path: name, Size: 5, ID: "1"})
+	}
+	stored, err := source.Stored(entries, (&contents{of: map[string]string{"1": "a: 1\n"}, asked: map[string]int{}}).read, source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk, err := source.Dir(root, source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = disk.Close() })
+	for kind, tree := range map[string]*source.Tree{"commit": stored, "folder": disk} {
+		view := tree.View()
+		entries, err := fs.ReadDir(view, ".")
+		var listed []string
+		for _, e := range entries {
+			listed = append(listed, e.Name())
+		}
+		if want := []string{"a.yaml", "b\xff.yaml", "c\xff", "d"}; err != nil || !slices.Equal(listed, want) {
+			t.Errorf("%s: the root has %q, %v, want %q", kind, listed, err, want)
+		}
+		for i, name := range names {
+			data, err := fs.ReadFile(view, name)
+			if invalid := i == 1 || i == 2; invalid && !errors.Is(err, fs.ErrInvalid) || !invalid && string(data) != "a: 1\n" {
+				t.Errorf("%s: %q: got %q, %v", kind, name, data, err)
+			}
+		}
+	}
+	if _, err := source.Stored([]source.Entry{{Path: "\xff/../../a"}}, nil, source.Limits{}); err == nil {
+		t.Error("a path that leaves the root is taken")
+	}
+}
+
 func TestWith(t *testing.T) {
 	t.Parallel()
-	c := &contents{of: map[string]string{"1": "a: 1\n"}, asked: map[string]int{}}
+	c := &contents{of: map[string]string{
+		"1": "a: 1\n", "in": "web/values.yaml", "out": "../secret.yaml", "far out": "../../secret.yaml",
+	}, asked: map[string]int{}}
 	other, err := source.Stored([]source.Entry{
 		{Path: "web/values.yaml", Size: 5, ID: "1"},
-		{Path: "in.yaml", Mode: fs.ModeSymlink, Link: "web/values.yaml"},
-		{Path: "out.yaml", Mode: fs.ModeSymlink, Link: "../secret.yaml"},
-		{Path: "web/out.yaml", Mode: fs.ModeSymlink, Link: "../../secret.yaml"},
+		{Path: "in.yaml", Mode: fs.ModeSymlink, ID: "in"},
+		{Path: "out.yaml", Mode: fs.ModeSymlink, ID: "out"},
+		{Path: "web/out.yaml", Mode: fs.ModeSymlink, ID: "far out"},
 	}, c.read, source.Limits{})
 	if err != nil {
 		t.Fatal(err)

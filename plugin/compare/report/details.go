@@ -15,13 +15,14 @@ type details struct {
 	app    application
 	lines  []string
 	starts []int // the lines at which the objects begin
+	end    int   // the line behind the last of them
 	open   bool
 }
 
-func (m *comment) details() []details {
-	list := make([]details, len(m.apps))
+func (c *comment) detailsOfAll() []details {
+	list := make([]details, len(c.apps))
 	only, n := 0, 0
-	for i, app := range m.apps {
+	for i, app := range c.apps {
 		list[i] = detailsOf(app)
 		if len(list[i].lines) > 0 {
 			only, n = i, n+1
@@ -56,6 +57,7 @@ func detailsOf(app application) details {
 			d.add("  and by " + shorten(numbers(e.causes), 300))
 		}
 	}
+	d.end = len(d.lines)
 	if app.covered > 0 && len(d.lines) > 0 {
 		d.add("")
 		d.add("# " + shorten(byCauses(app), 300))
@@ -96,15 +98,7 @@ func (d *details) field(v view) {
 func (d *details) cut(n int) string {
 	lines := d.lines[:n]
 	if n < len(d.lines) {
-		missing := len(d.starts) - sort.SearchInts(d.starts, n)
-		text := "# the rest of this object is left out"
-		if missing > 0 {
-			text = fmt.Sprintf("# %d of %s left out", missing, count(len(d.starts), "object"))
-			if missing > 1 || len(d.starts) > 1 {
-				text = strings.Replace(text, " left out", " are left out", 1)
-			}
-		}
-		lines = append(slices.Clone(lines), text)
+		lines = append(slices.Clone(lines), "# left out: "+strings.Join(d.missing(n), ", "))
 	}
 	fence := fenceFor(lines)
 	open := ""
@@ -113,6 +107,26 @@ func (d *details) cut(n int) string {
 	}
 	return fmt.Sprintf("\n<details%s><summary>%s: %s</summary>\n\n%sdiff\n%s\n%s\n\n</details>\n",
 		open, summaryCode(d.app.Name), d.counts(), fence, strings.Join(lines, "\n"), fence)
+}
+
+// missing says what the lines from n on are about.
+func (d *details) missing(n int) []string {
+	var parts []string
+	first := sort.SearchInts(d.starts, n)                                // of the objects that are missing
+	switch between := first < len(d.starts) && d.starts[first] <= n+1; { // with a blank line in front
+	case between || n >= d.end:
+	case first == 0:
+		parts = append(parts, "the rest of the notes")
+	default:
+		parts = append(parts, "the rest of this object")
+	}
+	if missing := len(d.starts) - first; missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s", missing, count(len(d.starts), "object")))
+	}
+	if d.app.covered > 0 {
+		parts = append(parts, byCauses(d.app))
+	}
+	return parts
 }
 
 // within is the longest Markdown of d that fits into a room: all of it, or a part
@@ -149,50 +163,4 @@ func (d *details) counts() string {
 		return "notes"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// sizeOf is the size of all details.
-func sizeOf(list []details) int {
-	n := 0
-	for i := range list {
-		if len(list[i].lines) > 0 {
-			n += len(list[i].cut(len(list[i].lines)))
-		}
-	}
-	return n
-}
-
-// detailsWithin writes the details that fit into a room. Those with most to look at
-// come first, and none takes more than half of what is left, so that one application
-// does not hide the others; room that stays free then goes to those that were cut.
-func (m *comment) detailsWithin(list []details, room int) {
-	texts := make([]string, len(list))
-	order := slices.DeleteFunc(byInterest(m.apps), func(i int) bool { return len(list[i].lines) == 0 })
-	if sizeOf(list) <= room {
-		for _, i := range order {
-			texts[i] = list[i].cut(len(list[i].lines))
-		}
-	} else {
-		for _, i := range order {
-			texts[i] = list[i].within(room / 2)
-			room -= len(texts[i])
-		}
-		for _, i := range order {
-			text := list[i].within(room + len(texts[i]))
-			room -= len(text) - len(texts[i])
-			texts[i] = text
-		}
-	}
-	apps, objects := 0, 0
-	for i, text := range texts {
-		m.WriteString(text)
-		if text == "" && len(list[i].lines) > 0 {
-			apps++
-			objects += len(list[i].starts)
-		}
-	}
-	if apps > 0 {
-		fmt.Fprintf(m, "\nThe details of %s (%s) are left out: they do not fit into a comment.\n",
-			count(apps, "application"), count(objects, "object"))
-	}
 }

@@ -87,6 +87,25 @@ func (t totals) verdict() string {
 	return text
 }
 
+// statuses is the number of applications of each status that there is: "3 changed, 1
+// refused, 296 unchanged of 300 applications".
+func (t totals) statuses() string {
+	all := t.Applications
+	switch all.Total {
+	case 0:
+		return "no application was compared"
+	case all.Unchanged:
+		return fmt.Sprintf("no application differs (%d unchanged)", all.Unchanged)
+	}
+	var parts []string
+	for i, n := range []int{all.Added, all.Removed, all.Changed, all.Refused, all.Unchanged} {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, []string{"added", "removed", "changed", "refused", "unchanged"}[i]))
+		}
+	}
+	return strings.Join(parts, ", ") + " of " + count(all.Total, "application")
+}
+
 // sideName names one side of a report by what sets it apart from the other: "with
 // helm4", "at main". It is "" for both sides.
 func sideName(r *compare.Report, side string) string {
