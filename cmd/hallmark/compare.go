@@ -23,7 +23,8 @@ import (
 )
 
 // The exit codes of compare beside those for all commands: 0 says that nothing
-// changes, 1 that something does.
+// changes, 1 that something does, and exitIncomplete that not everything was compared,
+// or that there is no report at all.
 const exitIncomplete = 3
 
 // compareFlags are the flags of `hallmark compare`.
@@ -51,7 +52,18 @@ func compareCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compare [FOLDER|GLOB]...", Short: "Show what another renderer or revision changes, object by object",
 		Long: compareHelp, Example: compareExample, Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return env.compare(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for flag, ref := range map[string]string{"from-ref": f.fromRef, "to-ref": f.toRef} {
+				if cmd.Flags().Changed(flag) && ref == "" { // a variable that is not set
+					return usageError{fmt.Errorf("--%s: got \"\", want a revision; without the flag the side is the work tree", flag)}
+				}
+			}
+			err := env.compare(cmd.Context(), &f, args)
+			if code := (coded{}); err == nil || isUsage(err) || errors.As(err, &code) {
+				return err
+			}
+			return coded{err, exitIncomplete} // 1 would say that there are changes
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "`renderer` of the first side: helm3 or helm4 for all charts; kustomize or plain for everything (default: what each application says)")
@@ -72,7 +84,7 @@ func compareCommand(env *environment) *cobra.Command {
 	f.trust.registerPolicy(cmd, callerPolicy)
 	f.trust.registerKeys(cmd, "beside those that sops finds by itself")
 	flags.StringVarP(&f.output, "output", "o", "text", "`format`: text, json, markdown (for a comment) or html (one file, without network)")
-	flags.IntVar(&f.maxBytes, "max-bytes", 65_536, "the most `bytes` of markdown, what a comment on GitHub takes; 0 for no limit")
+	flags.IntVar(&f.maxBytes, "max-bytes", 65_536, "the most `bytes` of markdown, what a comment on GitHub takes; what is cut is counted; 0 for no limit")
 	flags.BoolVar(&f.unchanged, "unchanged", false, "list unchanged applications too, in text")
 	return cmd
 }
@@ -105,9 +117,11 @@ func (f *compareFlags) check(args []string) error {
 	return nil
 }
 
-// wanted applies --include and --exclude.
-func (f *compareFlags) wanted(name string) bool {
-	matches := func(glob string) bool { ok, err := doublestar.Match(glob, name); return err == nil && ok }
+// wanted applies --include and --exclude to what an application is called.
+func (f *compareFlags) wanted(names ...string) bool {
+	matches := func(glob string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { ok, err := doublestar.Match(glob, name); return err == nil && ok })
+	}
 	return (len(f.include) == 0 || slices.ContainsFunc(f.include, matches)) && !slices.ContainsFunc(f.exclude, matches)
 }
 
@@ -276,6 +290,9 @@ func (w *workspace) checkout(ctx context.Context, c *compare.Checkout, ref strin
 	if ref == "" {
 		if w.git != nil {
 			c.Commit = gitRevision(ctx, w.root)
+			if c.Foreign, err = w.git.submodules(); err != nil {
+				return err
+			}
 		}
 		c.Tree, err = source.Dir(w.root, limits)
 		if err == nil {
@@ -301,18 +318,17 @@ func (w *workspace) checkout(ctx context.Context, c *compare.Checkout, ref strin
 }
 
 // pinned returns the trees of tags and commits that Applications name, each once.
-func (w *workspace) pinned(limits source.Limits) func(string) (*source.Tree, string, bool, error) {
+func (w *workspace) pinned(limits source.Limits) func(string) (*source.Tree, string, bool, string, error) {
 	type answer struct {
-		tree   *source.Tree
-		commit string
-		ok     bool
-		err    error
+		tree         *source.Tree
+		commit, note string
+		err          error
 	}
 	known := map[string]answer{}
-	return func(revision string) (*source.Tree, string, bool, error) {
+	return func(revision string) (*source.Tree, string, bool, string, error) {
 		a, asked := known[revision]
 		if !asked {
-			if a.commit, a.ok = w.git.pinned(revision); a.ok {
+			if a.commit, a.note, a.err = w.git.pinned(revision); a.commit != "" {
 				var tree *gitTree
 				if tree, a.err = w.git.tree(a.commit, limits); a.err == nil {
 					a.tree = tree.Tree
@@ -320,7 +336,7 @@ func (w *workspace) pinned(limits source.Limits) func(string) (*source.Tree, str
 			}
 			known[revision] = a
 		}
-		return a.tree, a.commit, a.ok, a.err
+		return a.tree, a.commit, a.tree != nil, a.note, a.err
 	}
 }
 

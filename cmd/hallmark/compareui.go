@@ -25,8 +25,13 @@ The order of objects and the files that they are in are no difference. Objects w
 generated suffix in their names count as renamed. Values of Secrets are compared and
 not shown; fields that differ on each render are left out.
 
+What is not wanted by --include and --exclude is rendered all the same where it may bring
+along applications that are. A chart of another repository is compared where the folder
+that --repo gives has the version that the Application asks for, as CHART-VERSION or
+CHART.
+
 Exit codes: 0 nothing changes, 1 something does, 2 wrong usage, 3 something could not
-be rendered (what could be is in the report). Without a report it is 1, and standard
+be rendered (what could be is in the report), or there is no report, and standard
 output is empty.`
 
 const compareExample = `  hallmark compare --from helm3 --to helm4

@@ -26,10 +26,17 @@ type gitObjects struct {
 	ctx context.Context
 	top string
 
-	mu    sync.Mutex // one question at a time
-	batch *exec.Cmd
-	ask   io.WriteCloser
-	tell  *bufio.Reader
+	refsOnce sync.Once
+	refs     *references
+	refsErr  error
+
+	mu     sync.Mutex // one question at a time
+	batch  *exec.Cmd
+	ask    io.WriteCloser
+	out    io.ReadCloser
+	tell   *bufio.Reader   // of out
+	said   bytes.Buffer    // to standard error, complete once the process has ended
+	absent map[string]bool // what a partial clone left out
 }
 
 // gitTree is the tree of a commit.
@@ -40,43 +47,28 @@ type gitTree struct {
 	submodules []string
 }
 
+// errAbsent says that a content is missing in a clone.
+var errAbsent = errors.New("its content is not in this clone")
+
 // command is git, without the programs that a repository's configuration can name
 // and without the network.
 func (g *gitObjects) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(g.ctx, "git", append([]string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-C", g.top,
 	}, args...)...)
-	cmd.Env = gitEnvironment(os.Environ(), g.top)
+	cmd.Env = append(gitEnvironment(os.Environ(), g.top),
+		"GIT_ALLOW_PROTOCOL=none",  // no network, for git before 2.45 too
+		"GIT_NO_REPLACE_OBJECTS=1", // which stay in one clone: Argo CD has none
+		"LC_ALL=C")
 	return cmd
-}
-
-// commit is the commit that a revision names.
-func (g *gitObjects) commit(revision string) (string, error) {
-	// What git says quotes the revision and its own commands.
-	out, err := g.command("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").Output()
-	if _, exited := errors.AsType[*exec.ExitError](err); exited {
-		return "", diag.WithHint(fmt.Errorf("the revision %q does not exist in this repository", revision),
-			"fetch it first (git fetch origin "+revision+"); in CI a checkout often has one commit and no branches")
-	}
-	return strings.TrimSpace(string(out)), err
-}
-
-// pinned returns the commit of a revision that does not move: a tag or the id of a
-// commit. A branch is none.
-func (g *gitObjects) pinned(revision string) (commit string, ok bool) {
-	name := "refs/tags/" + revision
-	if len(revision) >= 40 && strings.Trim(revision, "0123456789abcdef") == "" {
-		name = revision
-	}
-	commit, err := g.commit(name)
-	return commit, err == nil
 }
 
 // tree returns the files of a commit.
 func (g *gitObjects) tree(commit string, limits source.Limits) (*gitTree, error) {
-	out, err := g.command("ls-tree", "-r", "-z", "-l", "--full-tree", commit).Output()
+	fault := func(err error) error { return fmt.Errorf("reading the tree of %s: %w", commit, err) }
+	out, err := g.command("ls-tree", "-r", "-z", "--full-tree", commit).Output()
 	if err != nil {
-		return nil, fmt.Errorf("reading the tree of %s: %w", commit, gitFault(err))
+		return nil, diag.WithHint(fault(gitFault(err)), g.howToComplete(commit))
 	}
 	t := &gitTree{commit: commit}
 	var entries []source.Entry
@@ -84,11 +76,11 @@ func (g *gitObjects) tree(commit string, limits source.Limits) (*gitTree, error)
 		if line == "" {
 			continue // an empty commit
 		}
-		// <mode> <type> <object> <size, padded>\t<path>
+		// <mode> <type> <object>\t<path>
 		head, name, _ := strings.Cut(line, "\t")
 		field := strings.Fields(head)
-		if len(field) != 4 {
-			return nil, fmt.Errorf("reading the tree of %s: git printed %q", commit, head)
+		if len(field) != 3 {
+			return nil, fault(fmt.Errorf("git printed %q", head))
 		}
 		e := source.Entry{Path: name, ID: field[2]}
 		switch field[0] {
@@ -96,20 +88,92 @@ func (g *gitObjects) tree(commit string, limits source.Limits) (*gitTree, error)
 			t.submodules = append(t.submodules, name)
 			e.Mode = fs.ModeDir
 		case "120000":
-			target, err := g.read(e.ID)
-			if err != nil {
-				return nil, err
-			}
-			e.Mode, e.Link = fs.ModeSymlink, string(target)
-		default:
-			if e.Size, err = strconv.ParseInt(field[3], 10, 64); err != nil {
-				return nil, fmt.Errorf("reading the tree of %s: git printed %q", commit, head)
-			}
+			e.Mode = fs.ModeSymlink
 		}
 		entries = append(entries, e)
 	}
-	t.Tree, err = source.Stored(entries, g.file, limits)
+	if err := g.leftOut(commit); err != nil {
+		return nil, fault(err)
+	}
+	if err := g.measure(entries); err != nil {
+		return nil, fault(err)
+	}
+	t.Tree, err = source.Stored(entries, func(id string) ([]byte, error) {
+		data, err := g.file(id)
+		if errors.Is(err, errAbsent) {
+			err = diag.WithHint(err, g.howToComplete(commit))
+		}
+		return data, err
+	}, limits)
 	return t, err
+}
+
+// leftOut notes the objects of a commit that a partial clone is without. Git before
+// 2.45 goes to the network for such an object when it is asked for it, and ends if it
+// may not; to list them is what no git goes there for.
+func (g *gitObjects) leftOut(commit string) error {
+	if !g.partial() {
+		return nil
+	}
+	out, err := g.command("rev-list", "--objects", "--missing=print", commit+"^{tree}").Output()
+	if err != nil {
+		return gitFault(err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.absent == nil {
+		g.absent = map[string]bool{}
+	}
+	for line := range strings.Lines(string(out)) {
+		if id, missing := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "?"); missing {
+			g.absent[id] = true
+		}
+	}
+	return nil
+}
+
+// partial reports whether the clone was made with --filter.
+func (g *gitObjects) partial() bool {
+	out, err := g.command("config", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`).Output()
+	return err == nil && len(out) > 0
+}
+
+// howToComplete is how what a clone lacks of a commit comes into it.
+func (g *gitObjects) howToComplete(commit string) string {
+	if g.partial() {
+		return "this clone is partial: git checkout " + commit + ", once, brings the files of that commit, and git fetch --refetch --no-filter those of all"
+	}
+	return "git fsck tells what the repository is without"
+}
+
+// measure fills in the sizes of the files and links that are here.
+func (g *gitObjects) measure(entries []source.Entry) error {
+	var ask strings.Builder
+	size := map[string]int64{}
+	g.mu.Lock()
+	for _, e := range entries {
+		if _, asked := size[e.ID]; !asked && !e.Mode.IsDir() && !g.absent[e.ID] {
+			size[e.ID] = 0
+			ask.WriteString(e.ID + "\n")
+		}
+	}
+	g.mu.Unlock()
+	cmd := g.command("cat-file", "--batch-check=%(objectname) %(objectsize)")
+	cmd.Stdin = strings.NewReader(ask.String())
+	out, err := cmd.Output()
+	if err != nil {
+		return gitFault(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		id, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil { // else it is "missing"
+			size[id] = n
+		}
+	}
+	for i := range entries {
+		entries[i].Size = size[entries[i].ID]
+	}
+	return nil
 }
 
 // in returns the submodule that the folder lies in, or "".
@@ -130,36 +194,55 @@ func (g *gitObjects) file(id string) ([]byte, error) {
 	return data, err
 }
 
-// read asks the process of git for an object (git-cat-file(1), BATCH OUTPUT).
+// read asks the process of git for an object.
 func (g *gitObjects) read(id string) ([]byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.absent[id] {
+		return nil, errAbsent
+	}
 	if err := g.start(); err != nil {
 		return nil, err
 	}
+	data, err := g.answer(id)
+	if err != nil && !errors.Is(err, errAbsent) {
+		// The next one asks another process: this one has ended, or is out of step.
+		if g.end(); g.said.Len() > 0 {
+			err = errors.New(oneLine(g.said.String()))
+		}
+		err = fmt.Errorf("asking git for %s: %w", id, err)
+	}
+	return data, err
+}
+
+// answer is one question to the process (git-cat-file(1), BATCH OUTPUT).
+func (g *gitObjects) answer(id string) ([]byte, error) {
 	if _, err := io.WriteString(g.ask, id+"\n"); err != nil {
-		return nil, fmt.Errorf("asking git for %s: %w", id, err)
+		return nil, err
 	}
 	head, err := g.tell.ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("asking git for %s: %w", id, err)
+		return nil, err
 	}
 	field := strings.Fields(head)
-	if len(field) != 3 { // "<object> missing" in a partial clone
-		return nil, diag.WithHint(fmt.Errorf("the object %s is not in this clone", id), "fetch the whole history: git fetch --refetch --filter=blob:none brings no files, git fetch --unshallow all")
+	if len(field) == 2 && field[1] == "missing" {
+		return nil, errAbsent
+	}
+	if len(field) != 3 {
+		return nil, fmt.Errorf("it printed %q", head)
 	}
 	size, err := strconv.Atoi(field[2])
 	if err != nil {
-		return nil, fmt.Errorf("asking git for %s: it printed %q", id, head)
+		return nil, fmt.Errorf("it printed %q", head)
 	}
 	data := make([]byte, size+1) // and a newline
 	if _, err := io.ReadFull(g.tell, data); err != nil {
-		return nil, fmt.Errorf("asking git for %s: %w", id, err)
+		return nil, err
 	}
 	return data[:size], nil
 }
 
-// start starts the process, once.
+// start starts the process, unless it runs.
 func (g *gitObjects) start() (err error) {
 	if g.batch != nil {
 		return nil
@@ -168,13 +251,14 @@ func (g *gitObjects) start() (err error) {
 	if g.ask, err = cmd.StdinPipe(); err != nil {
 		return err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if g.out, err = cmd.StdoutPipe(); err != nil {
 		return err
 	}
-	g.tell = bufio.NewReaderSize(out, 64<<10)
+	g.tell = bufio.NewReaderSize(g.out, 64<<10)
+	g.said.Reset()
+	cmd.Stderr = &g.said
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting git: %w", err)
+		return fmt.Errorf("starting git: %w", gitFault(err))
 	}
 	g.batch = cmd
 	return nil
@@ -184,19 +268,32 @@ func (g *gitObjects) start() (err error) {
 func (g *gitObjects) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.end()
+}
+
+func (g *gitObjects) end() {
 	if g.batch != nil {
 		_ = g.ask.Close()
+		_ = g.out.Close()  // it may be in the middle of an answer
 		_ = g.batch.Wait() // it ends with its input; what it says then does not matter
 		g.batch = nil
 	}
 }
 
-// gitFault is what git wrote to standard error, in one line.
+// gitFault is why git did nothing, in one line: what it wrote to standard error.
 func gitFault(err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("git is not installed: there is none in PATH")
+	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		if text := strings.Join(strings.Fields(string(exit.Stderr)), " "); text != "" {
-			return errors.New(strings.TrimPrefix(text, "fatal: "))
+		if text := oneLine(string(exit.Stderr)); text != "" {
+			return errors.New(text)
 		}
 	}
 	return err
+}
+
+// oneLine is a message of git without its line breaks.
+func oneLine(text string) string {
+	return strings.TrimPrefix(strings.Join(strings.Fields(text), " "), "fatal: ")
 }
