@@ -53,8 +53,8 @@ func compareCommand(env *environment) *cobra.Command {
 		Use: "compare [FOLDER|GLOB]...", Short: "Show what another renderer or revision changes, object by object",
 		Long: compareHelp, Example: compareExample, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for flag, ref := range map[string]string{"from-ref": f.fromRef, "to-ref": f.toRef} {
-				if cmd.Flags().Changed(flag) && ref == "" { // a variable that is not set
+			for _, flag := range []string{"from-ref", "to-ref"} {
+				if set := cmd.Flags().Lookup(flag); set.Changed && set.Value.String() == "" { // a variable that is not set
 					return usageError{fmt.Errorf("--%s: got \"\", want a revision; without the flag the side is the work tree", flag)}
 				}
 			}
@@ -308,35 +308,31 @@ func (w *workspace) checkout(ctx context.Context, c *compare.Checkout, ref strin
 		return err
 	}
 	c.Tree = tree.Tree
-	c.Missing = func(folder string) string {
-		if at := tree.in(folder); at != "" {
-			return fmt.Sprintf("%q is a submodule, whose files are in another repository", at)
-		}
-		return ""
-	}
+	c.Missing = tree.missing
 	return nil
 }
 
 // pinned returns the trees of tags and commits that Applications name, each once.
-func (w *workspace) pinned(limits source.Limits) func(string) (*source.Tree, string, bool, string, error) {
+func (w *workspace) pinned(limits source.Limits) func(string) (*compare.Revision, string, error) {
 	type answer struct {
-		tree         *source.Tree
-		commit, note string
-		err          error
+		revision *compare.Revision
+		note     string
+		err      error
 	}
 	known := map[string]answer{}
-	return func(revision string) (*source.Tree, string, bool, string, error) {
+	return func(revision string) (*compare.Revision, string, error) {
 		a, asked := known[revision]
 		if !asked {
-			if a.commit, a.note, a.err = w.git.pinned(revision); a.commit != "" {
+			var commit string
+			if commit, a.note, a.err = w.git.pinned(revision); commit != "" {
 				var tree *gitTree
-				if tree, a.err = w.git.tree(a.commit, limits); a.err == nil {
-					a.tree = tree.Tree
+				if tree, a.err = w.git.tree(commit, limits); a.err == nil {
+					a.revision = &compare.Revision{Tree: tree.Tree, Commit: commit, Missing: tree.missing}
 				}
 			}
 			known[revision] = a
 		}
-		return a.tree, a.commit, a.tree != nil, a.note, a.err
+		return a.revision, a.note, a.err
 	}
 }
 

@@ -214,19 +214,3 @@ func (g *gitObjects) pinned(revision string) (commit, note string, err error) {
 	}
 	return "", fmt.Sprintf("targetRevision %q is no tag, branch or commit of this clone; it is taken for a branch (git fetch --tags brings the tags)", revision), nil
 }
-
-// submodules returns what tells whether a folder of the work tree lies in a submodule.
-func (g *gitObjects) submodules() (func(folder string) bool, error) {
-	out, err := g.command("ls-files", "--stage", "-z").Output()
-	if err != nil {
-		return nil, fmt.Errorf("listing the submodules: %w", gitFault(err))
-	}
-	t := &gitTree{}
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		if mode, rest, _ := strings.Cut(line, " "); mode == "160000" {
-			_, name, _ := strings.Cut(rest, "\t")
-			t.submodules = append(t.submodules, name)
-		}
-	}
-	return func(folder string) bool { return t.in(folder) != "" }, nil
-}

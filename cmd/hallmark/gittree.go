@@ -185,6 +185,30 @@ func (t *gitTree) in(folder string) string {
 	return t.submodules[i]
 }
 
+// missing says why a folder is not in the tree, or "".
+func (t *gitTree) missing(folder string) string {
+	if at := t.in(folder); at != "" {
+		return fmt.Sprintf("%q is a submodule, whose files are in another repository", at)
+	}
+	return ""
+}
+
+// submodules returns what tells whether a folder of the work tree lies in a submodule.
+func (g *gitObjects) submodules() (func(folder string) bool, error) {
+	out, err := g.command("ls-files", "--stage", "-z").Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the submodules: %w", gitFault(err))
+	}
+	t := &gitTree{}
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		if mode, rest, _ := strings.Cut(line, " "); mode == "160000" {
+			_, name, _ := strings.Cut(rest, "\t")
+			t.submodules = append(t.submodules, name)
+		}
+	}
+	return func(folder string) bool { return t.in(folder) != "" }, nil
+}
+
 // file is the content of a file in the object store.
 func (g *gitObjects) file(id string) ([]byte, error) {
 	data, err := g.read(id)

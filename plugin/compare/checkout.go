@@ -27,10 +27,10 @@ type Checkout struct {
 	Commit string // for the stamps; may be ""
 	// URLs are the addresses by which Applications call the repository.
 	URLs []string
-	// Pinned returns the tree and the commit of a revision that does not move, a tag
-	// or the id of a commit; ok is false for a branch. The note is what is to be said
-	// of one that is taken for a branch, or "". Nil knows none.
-	Pinned func(revision string) (tree *source.Tree, commit string, ok bool, note string, err error)
+	// Pinned returns a revision that does not move, a tag or the id of a commit; nil for
+	// a branch. The note is what is not certain about that, or "". The error names the
+	// revision, which does not move and is not here. Nil knows none.
+	Pinned func(revision string) (pinned *Revision, note string, err error)
 	// Missing says why a folder is not in the tree although the repository has it,
 	// such as one of a submodule. Nil and "" know nothing.
 	Missing func(folder string) string
@@ -43,6 +43,14 @@ type Checkout struct {
 	Others map[string]*source.Tree
 	// Renderer replaces what renders the applications, see [Fleet].
 	Renderer string
+}
+
+// Revision is a revision that does not move.
+type Revision struct {
+	Tree   *source.Tree
+	Commit string
+	// Missing is that of a [Checkout].
+	Missing func(folder string) string
 }
 
 // With returns the checkout with another renderer.
@@ -67,23 +75,22 @@ type absent struct{ msg, hint string }
 func (c *Checkout) find(s *application.Source) (location, *absent) {
 	url := redact.URL(s.RepoURL)
 	if c.isHere(s.RepoURL) && s.Chart == "" {
-		at := location{tree: c.Tree, commit: c.Commit, path: path.Clean(cmp.Or(s.Path, "."))}
+		at, missing := location{tree: c.Tree, commit: c.Commit, path: path.Clean(cmp.Or(s.Path, "."))}, c.Missing
 		if !fs.ValidPath(at.path) {
 			return at, &absent{msg: fmt.Sprintf("path %q leaves the repository", s.Path)}
 		}
 		if c.Pinned != nil && s.TargetRevision != "" {
-			tree, commit, ok, note, err := c.Pinned(s.TargetRevision)
+			pinned, note, err := c.Pinned(s.TargetRevision)
 			at.note = note
 			switch {
 			case err != nil:
-				return at, &absent{fmt.Sprintf("targetRevision %q: %v", s.TargetRevision, err), diag.Hint(err)}
-			case ok:
-				at.tree, at.commit = tree, commit
-				return at, nil
+				return at, &absent{"targetRevision: " + err.Error(), diag.Hint(err)}
+			case pinned != nil:
+				at.tree, at.commit, missing = pinned.Tree, pinned.Commit, pinned.Missing
 			}
 		}
-		if c.Missing != nil {
-			if why := c.Missing(at.path); why != "" {
+		if missing != nil {
+			if why := missing(at.path); why != "" {
 				return at, &absent{msg: why}
 			}
 		}
@@ -216,18 +223,16 @@ func repositoryName(url string) string {
 // job is what an application renders on this side.
 func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job {
 	j := &Job{Namespace: a.Destination.Namespace}
+	names := sourceNames(a.Sources)
 	refs := map[string]*source.Tree{}
 	for i := range a.Sources {
 		if s := &a.Sources[i]; s.Ref != "" {
-			if at, missing := c.find(s); missing == nil {
+			at, missing := c.find(s)
+			if missing == nil {
 				refs[s.Ref] = at.tree
+			} else if s.Path == "" && s.Chart == "" {
+				j.Problems = append(j.Problems, Problem{Source: names[i], Absent: true, Message: missing.msg, Hint: missing.hint})
 			}
-		}
-	}
-	names := sourceNames(a.Sources)
-	note := func(i int, text string) {
-		if text != "" {
-			j.Notes = append(j.Notes, several(names[i]+": ", len(a.Sources))+text)
 		}
 	}
 	for i := range a.Sources {
@@ -245,7 +250,9 @@ func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job 
 			j.Problems = append(j.Problems, Problem{Source: name, Absent: true, Message: missing.msg, Hint: missing.hint})
 			continue
 		}
-		note(i, at.note)
+		if at.note != "" {
+			j.shared = append(j.shared, at.note)
+		}
 		r := *common
 		r.Tree, r.Path, r.Revision, r.RepoURL, r.TargetRevision = at.tree, at.path, at.commit, s.RepoURL, s.TargetRevision
 		r.App, r.Namespace, r.Project = a.Name, a.Destination.Namespace, a.Project
@@ -259,7 +266,7 @@ func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job 
 		if err == nil {
 			r.Parameters = overridden.Parameters
 			for _, text := range overridden.Notes {
-				note(i, text)
+				j.Notes = append(j.Notes, several(name+": ", len(a.Sources))+text)
 			}
 			err = c.replaceRenderer(&r)
 		}
@@ -314,6 +321,8 @@ func sourceNames(sources []application.Source) []string {
 		switch {
 		case s.Name != "":
 			name = s.Name
+		case s.Ref != "" && s.Path == "" && s.Chart == "":
+			name = "$" + s.Ref
 		case s.Chart != "":
 			name = "chart " + s.Chart
 		case s.Path != "":

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -40,6 +41,7 @@ type Fleet struct {
 	outcomes map[string]*Outcome
 	problems map[string]*Application // of applications that could not even be read
 	parents  map[string][]string     // by child
+	notes    map[string]bool
 	done     int
 	found    int
 	guessed  string
@@ -111,12 +113,12 @@ func exists(c *Checkout, dir string) bool {
 
 func (f *Fleet) start() {
 	f.outcomes, f.problems, f.parents = map[string]*Outcome{}, map[string]*Application{}, map[string][]string{}
-	f.done, f.found = 0, 0
+	f.done, f.found, f.notes = 0, 0, map[string]bool{}
 }
 
 func (f *Fleet) readBoth(dir string) (from, to []application.Application, err error) {
 	f.start()
-	if from, err = f.read(f.From, dir, "from"); err != nil {
+	if from, err = f.read(f.From, dir, "from"); err != nil && !(errors.Is(err, fs.ErrNotExist) && exists(f.To, dir)) {
 		return nil, nil, err
 	}
 	if f.From.Tree == f.To.Tree {
@@ -128,6 +130,9 @@ func (f *Fleet) readBoth(dir string) (from, to []application.Application, err er
 		return from, slices.Clone(from), nil
 	}
 	to, err = f.read(f.To, dir, "to")
+	if errors.Is(err, fs.ErrNotExist) && exists(f.From, dir) { // it is on one side only
+		return from, nil, nil
+	}
 	return from, to, err
 }
 
@@ -274,8 +279,15 @@ func (f *Fleet) pair(from, to []application.Application) []Pair {
 			set(pairs[name], a)
 		}
 	}
-	add(from, func(p *Pair, a *application.Application) { p.From = f.From.job(a, &f.Common) })
-	add(to, func(p *Pair, a *application.Application) { p.To = f.To.job(a, &f.Common) })
+	job := func(c *Checkout, a *application.Application) *Job {
+		j := c.job(a, &f.Common)
+		for _, note := range j.shared {
+			f.notes[note] = true
+		}
+		return j
+	}
+	add(from, func(p *Pair, a *application.Application) { p.From = job(f.From, a) })
+	add(to, func(p *Pair, a *application.Application) { p.To = job(f.To, a) })
 	var out []Pair
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
 		if p := pairs[name]; !p.silent || p.From.mayBringApplications() || p.To.mayBringApplications() {
@@ -361,6 +373,7 @@ func (f *Fleet) report() *Report {
 	if f.guessed != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("no Application names this repository as git does; %s is taken for it, since its paths are here", f.guessed))
 	}
+	r.Notes = append(r.Notes, slices.Sorted(maps.Keys(f.notes))...)
 	for _, cycle := range cycles(f.parents) {
 		// It is a fault of the first by name that is listed: one line for the whole.
 		line := Problem{Message: "these applications render each other: " + strings.Join(append(slices.Clone(cycle), cycle[0]), " -> ")}

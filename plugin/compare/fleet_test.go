@@ -123,6 +123,10 @@ func TestApplications(t *testing.T) {
 			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: web}"),
 			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: web}"), nil,
 			"web refused +0 -0 ~0 =1 [|web (2)|the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
+		"value files of a source that is not here": {
+			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, ref: values}"),
+			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, ref: values}"), nil,
+			"web refused +0 -0 ~0 =1 [|$values|the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
 		"jobs without a name of two sources": {
 			sources(unnamed("web", "other"), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: other}"),
 			sources(unnamed("web", "other"), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: other}"), nil,
@@ -383,5 +387,42 @@ func TestReplacedRendererIsNotShared(t *testing.T) {
 	plain := (&Checkout{Tree: source.Memory(files)}).folder("web", "web", common)
 	if _, err := plugin.Render(t.Context(), plain.Parts[0].Request); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is to be said of a revision is said once, and not of each application.
+func TestNotesOfRevisions(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"web/a.yaml": configMap("a", "info")}
+	for _, name := range []string{"one", "two"} {
+		files["apps/"+name+".yaml"] = manifest(name, "repoURL: "+here+", path: web, targetRevision: main")
+	}
+	r, _, err := fleet(files, files, func(f *Fleet) {
+		f.From.Pinned = func(revision string) (*Revision, string, error) { return nil, revision + " is taken for a branch", nil }
+	}).Applications(t.Context(), "apps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Notes) != 1 || r.Notes[0] != "main is taken for a branch" || len(r.Applications[0].Notes) != 0 {
+		t.Errorf("got %q and %+v", r.Notes, r.Applications)
+	}
+}
+
+// A folder of manifests that one side does not have yet.
+func TestApplicationsOnOneSide(t *testing.T) {
+	t.Parallel()
+	with := map[string]string{"apps/web.yaml": manifest("web", "repoURL: "+here+", path: web"), "web/a.yaml": configMap("a", "info")}
+	without := map[string]string{"web/a.yaml": with["web/a.yaml"]}
+	for want, sides := range map[string][2]map[string]string{"web added +1 -0 ~0 =0": {without, with}, "web removed +0 -1 ~0 =0": {with, without}} {
+		r, _, err := fleet(sides[0], sides[1], nil).Applications(t.Context(), "apps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := summary(r); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if _, _, err := fleet(without, without, nil).Applications(t.Context(), "apps"); err == nil {
+		t.Error("a folder that is on neither side is no error")
 	}
 }

@@ -35,6 +35,8 @@ type Job struct {
 	Namespace string
 	// Notes are for Application.Notes.
 	Notes []string
+
+	shared []string // what other applications have to say as well
 }
 
 // Part is a source of an application.
