@@ -23,6 +23,8 @@
 // # Secrets
 //
 // The values of a Secret are compared and never shown: the report says which key
-// changed. What was decrypted is taken out of every other value as well. A report
-// can stand in a pull request.
+// changed. A value of 6 bytes or more, and what was decrypted, is taken out of
+// everything else that is shown as well, messages included, and so is its bare
+// checksum; but not a word that the objects have for a name or an image anyway. A
+// report can stand in a pull request.
 package compare
