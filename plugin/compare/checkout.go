@@ -223,6 +223,9 @@ func repositoryName(url string) string {
 // job is what an application renders on this side.
 func (c *Checkout) job(a *application.Application, common *plugin.Request) *Job {
 	j := &Job{Namespace: a.Destination.Namespace}
+	if !strings.HasPrefix(a.From, "Application ") { // or that one shows it
+		j.Manifest = a.Value
+	}
 	names := sourceNames(a.Sources)
 	refs := map[string]*source.Tree{}
 	for i := range a.Sources {

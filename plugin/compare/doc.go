@@ -20,6 +20,10 @@
 // counted with it. An object that moved to another API group under its name is one
 // changed object.
 //
+// The manifest of an Application counts as one of its objects where it differs and no
+// other application renders it: its destination and sync options are in none that it
+// renders.
+//
 // # Secrets
 //
 // The values of a Secret are compared and never shown: the report says which key

@@ -42,6 +42,8 @@ type Fleet struct {
 	problems map[string]*Application // of applications that could not even be read
 	parents  map[string][]string     // by child
 	notes    map[string]bool
+	secrets  [][]string                  // values of all applications
+	faults   map[string]map[string]error // what is unreadable, by side, then by name and by file
 	done     int
 	found    int
 	guessed  string
@@ -113,7 +115,8 @@ func exists(c *Checkout, dir string) bool {
 
 func (f *Fleet) start() {
 	f.outcomes, f.problems, f.parents = map[string]*Outcome{}, map[string]*Application{}, map[string][]string{}
-	f.done, f.found, f.notes = 0, 0, map[string]bool{}
+	f.done, f.found, f.notes, f.secrets = 0, 0, map[string]bool{}, nil
+	f.faults = map[string]map[string]error{"from": {}, "to": {}}
 }
 
 func (f *Fleet) readBoth(dir string) (from, to []application.Application, err error) {
@@ -146,6 +149,7 @@ func (f *Fleet) read(c *Checkout, dir, side string) ([]application.Application, 
 	for _, fault := range found.Faults {
 		if !foreign(fault.File) {
 			f.unreadable(side, fault.Name, origin(fault.File, fault.Line), "", fault.Err)
+			f.faulty(side, fault.File, fmt.Errorf("a manifest in %s cannot be read on this side", fault.File))
 		}
 	}
 	return slices.DeleteFunc(found.Applications, func(a application.Application) bool { return foreign(a.File) }), nil
@@ -163,6 +167,8 @@ func origin(file string, line int) string {
 func (f *Fleet) unreadable(side, name, origin, parent string, err error) {
 	if name == "" {
 		name = origin
+	} else {
+		f.faulty(side, name, err)
 	}
 	if !f.wants(name) {
 		return
@@ -186,6 +192,33 @@ func (f *Fleet) unreadable(side, name, origin, parent string, err error) {
 		}
 	}
 	a.Problems = append(a.Problems, Problem{Side: side, Message: msg, Hint: diag.Hint(err)})
+}
+
+// faulty keeps why a manifest is no application.
+func (f *Fleet) faulty(side, key string, err error) {
+	if f.faults[side] != nil && f.faults[side][key] == nil {
+		f.faults[side][key] = err
+	}
+}
+
+// unread gives a pair that has one side only the fault of the manifest on the other
+// one: the application is neither new nor gone.
+func (f *Fleet) unread(p *Pair, a *application.Application) {
+	for _, side := range []struct {
+		name string
+		job  **Job
+	}{{"from", &p.From}, {"to", &p.To}} {
+		if *side.job != nil {
+			continue
+		}
+		for _, key := range []string{fullName(a), a.File} {
+			if err := f.faults[side.name][key]; err != nil {
+				*side.job = &Job{Problems: []Problem{{Message: err.Error(), Hint: diag.Hint(err)}}}
+				delete(f.problems, fullName(a)) // one line for both sides
+				break
+			}
+		}
+	}
 }
 
 // wants reports whether an application is to be compared.
@@ -260,7 +293,7 @@ func (f *Fleet) pair(from, to []application.Application) []Pair {
 			here[name] = true
 		}
 	}
-	pairs := map[string]*Pair{}
+	pairs, manifests := map[string]*Pair{}, map[string]*application.Application{}
 	add := func(list []application.Application, set func(*Pair, *application.Application)) {
 		count := map[string]int{}
 		for i := range list {
@@ -275,6 +308,7 @@ func (f *Fleet) pair(from, to []application.Application) []Pair {
 			if pairs[name] == nil {
 				pairs[name] = &Pair{Name: name, silent: !wanted}
 			}
+			manifests[name] = a
 			pairs[name].Origin = origin(a.File, a.Line)
 			set(pairs[name], a)
 		}
@@ -290,7 +324,9 @@ func (f *Fleet) pair(from, to []application.Application) []Pair {
 	add(to, func(p *Pair, a *application.Application) { p.To = job(f.To, a) })
 	var out []Pair
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		if p := pairs[name]; !p.silent || p.From.mayBringApplications() || p.To.mayBringApplications() {
+		p := pairs[name]
+		f.unread(p, manifests[name])
+		if !p.silent || p.From.mayBringApplications() || p.To.mayBringApplications() {
 			out = append(out, *p)
 		}
 	}
@@ -317,6 +353,7 @@ func (f *Fleet) run(ctx context.Context, pairs []Pair) (from, to []application.A
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
+		f.secrets = append(f.secrets, o.secrets)
 		if !pairs[i].silent {
 			f.outcomes[o.Name] = o
 		}
@@ -392,6 +429,7 @@ func (f *Fleet) report() *Report {
 		r.Applications = append(r.Applications, *f.problems[name])
 	}
 	slices.SortStableFunc(r.Applications, func(a, b Application) int { return strings.Compare(a.Name, b.Name) })
+	hideAll(r.Applications, f.secrets)
 	r.Causes = Causes(r.Applications)
 	return r
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -82,7 +83,7 @@ func TestApplications(t *testing.T) {
 		"an application less": {with(web, "apps/old.yaml", manifest("old", "repoURL: "+here+", path: web")), web, nil,
 			"old removed +0 -1 ~0 =0\nweb unchanged +0 -0 ~0 =1"},
 		"another path": {web, with(web, "apps/web.yaml", manifest("web", "repoURL: "+here+", path: other"), "other/b.yaml", configMap("b", "info")), nil,
-			"web changed +1 -1 ~0 =0"},
+			"web changed +1 -1 ~1 =0"},
 		"refused on one side only": {web, with(web, "web/broken.yaml", configMap("b", "info")+"x: ["), nil,
 			"web refused +0 -0 ~0 =0 [to||web/broken.yaml:"},
 		"refused on both": {with(web, "web/broken.yaml", configMap("b", "info")+"x: ["), with(web, "web/broken.yaml", configMap("b", "info")+"x: ["), nil,
@@ -101,7 +102,7 @@ func TestApplications(t *testing.T) {
 		"two of one name in one file": {
 			with(web, "apps/web.yaml", web["apps/web.yaml"]+"---\n"+manifest("web", "repoURL: "+here+", path: web, targetRevision: b")),
 			with(web, "apps/web.yaml", web["apps/web.yaml"]+"---\n"+manifest("web", "repoURL: "+here+", path: gone")), nil,
-			"web (apps/web.yaml) unchanged +0 -0 ~0 =1\nweb (apps/web.yaml, 2) refused +0 -0 ~0 =0 [to||application path \"gone\" does not exist]"},
+			"web (apps/web.yaml) unchanged +0 -0 ~0 =1\nweb (apps/web.yaml, 2) refused +0 -0 ~1 =0 [to||application path \"gone\" does not exist]"},
 		"equal ones for two Argo CDs": {
 			with(web, "b/web.yaml", web["apps/web.yaml"]), with(web, "b/web.yaml", web["apps/web.yaml"]), nil,
 			"web (apps/web.yaml) unchanged +0 -0 ~0 =1\nweb (b/web.yaml) unchanged +0 -0 ~0 =1"},
@@ -111,14 +112,14 @@ func TestApplications(t *testing.T) {
 			}, "argocd/web changed +0 -0 ~1 =0"},
 		"a path that leaves the repository": {
 			with(web, "apps/web.yaml", manifest("web", "repoURL: "+here+", path: ../web")), web, nil,
-			"web refused +0 -0 ~0 =0 [from||path \"../web\" leaves the repository]"},
+			"web refused +0 -0 ~1 =0 [from||path \"../web\" leaves the repository]"},
 		"refused under another name": {
 			with(web, "apps/web.yaml", manifest("web", "repoURL: https://git.example.com/other/one, path: other")), web, nil,
-			"web refused +0 -0 ~0 =0 [from||the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
+			"web refused +0 -0 ~1 =0 [from||the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
 		"one source of two refused under another name": {
 			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: old}"),
 			sources(with(web, "new/n.yaml", configMap("new", "info")), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: new}"), nil,
-			"web refused +0 -0 ~0 =1 [from|old|the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
+			"web refused +0 -0 ~1 =1 [from|old|the repository https://git.example.com/other/one is not here, and nothing is fetched]"},
 		"two sources of one path": {
 			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: web}"),
 			sources(web, "{repoURL: "+here+", path: web}", "{repoURL: https://git.example.com/other/one, path: web}"), nil,
@@ -132,15 +133,22 @@ func TestApplications(t *testing.T) {
 			sources(unnamed("web", "other"), "{repoURL: "+here+", path: web}", "{repoURL: "+here+", path: other}"), nil,
 			"web unchanged +0 -0 ~0 =2"},
 		"a chart in the version that is here": {
-			charts(web, "1.4.0"), charts(web, "1.x"), vendored, "web unchanged +0 -0 ~0 =1"},
+			charts(web, "1.4.0"), charts(web, "1.x"), vendored, "web changed +0 -0 ~1 =1"},
 		"a chart in two versions": {
-			charts(web, "1.4.0"), charts(web, "v1.5.0"), vendored, "web changed +0 -0 ~1 =0"},
+			charts(web, "1.4.0"), charts(web, "v1.5.0"), vendored, "web changed +0 -0 ~2 =0"},
 		"a chart in a version that is not here": {
 			charts(web, "1.4.0"), charts(web, "2.0.0"), vendored,
-			"web refused +0 -0 ~0 =0 [to||the chart \"shop\" of https://charts.example.com is here in version 1.4.0, and the application wants 2.0.0]"},
+			"web refused +0 -0 ~1 =0 [to||the chart \"shop\" of https://charts.example.com is here in version 1.4.0, and the application wants 2.0.0]"},
 		"a fault in a manifest that is rendered too": {
 			with(broken(), "root/b.yaml", strings.Replace(manifest("b", "repoURL: "+here+", path: web"), "project:", "projects:", 1)), broken(), nil,
 			"b refused +0 -0 ~0 =0 [from||"},
+		"another destination": {web, with(web, "apps/web.yaml", strings.Replace(web["apps/web.yaml"], "namespace: shop", "namespace: other", 1)), nil,
+			"web changed +0 -0 ~1 =1"},
+		"a manifest with a fault on one side": {web, with(web, "apps/web.yaml", strings.Replace(web["apps/web.yaml"], "project:", "projects:", 1)), nil,
+			"web refused +0 -0 ~0 =0 [to||apps/web.yaml:5:3: spec: unknown field \"projects\", did you mean \"project\"?]"},
+		"one that is not wanted": {web, with(web, "apps/web.yaml", web["apps/web.yaml"]+"  x: ["), func(f *Fleet) {
+			f.Wanted = func(names ...string) bool { return slices.Contains(names, "web") }
+		}, "web refused +0 -0 ~0 =0 [to||a manifest in apps/web.yaml cannot be read on this side]"},
 		"applications without end": {
 			endless(), endless(), nil,
 			"deeper"},
@@ -424,5 +432,35 @@ func TestApplicationsOnOneSide(t *testing.T) {
 	}
 	if _, _, err := fleet(without, without, nil).Applications(t.Context(), "apps"); err == nil {
 		t.Error("a folder that is on neither side is no error")
+	}
+}
+
+// What the Secret of one application holds is hidden in what is said of another, which
+// brings the first along with the value as a parameter.
+func TestValuesOfAnotherApplication(t *testing.T) {
+	t.Parallel()
+	side := func(value string) map[string]string {
+		return map[string]string{
+			"apps/root.yaml":   manifest("root", "repoURL: "+here+", path: root"),
+			"root/child.yaml":  manifest("child", "repoURL: "+here+", path: child, helm: {parameters: [{name: password, value: "+value+"}]}"),
+			"child/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "child/templates/s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: {{ .Values.password }}}\n",
+		}
+	}
+	r, _, err := fleet(side("hunter2-one"), side("hunter2-two"), nil).Applications(t.Context(), "apps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := string(text)
+	for _, a := range r.Applications {
+		for _, o := range a.Objects {
+			all += string(o.Before) + string(o.After)
+		}
+	}
+	if strings.Contains(all, "hunter2") || strings.Count(summary(r), "changed") != 2 {
+		t.Errorf("got %s", all)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // charts print such sums, nothing is protected by one
 	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -22,16 +23,15 @@ import (
 // guessed. What one side has is as secret where only the other side knows it.
 //
 // Answers for short texts are kept, because a search for secrets costs far more than a
-// look-up and names repeat. The values are collected when the first text is shown: most
-// comparisons show none.
+// look-up and names repeat.
 type hider struct {
 	from, to Rendered
 	known    map[string]string
-	found    *collection // nil until then
+	found    *collection
 }
 
 func newHider(from, to Rendered) *hider {
-	return &hider{from: from, to: to, known: map[string]string{"": ""}}
+	return &hider{from: from, to: to, known: map[string]string{"": ""}, found: secretValues(from.Objects, to.Objects)}
 }
 
 func (h *hider) text(s string) string {
@@ -46,9 +46,6 @@ func (h *hider) text(s string) string {
 			out = hide(out)
 		}
 	}
-	if h.found == nil {
-		h.found = secretValues(h.from.Objects, h.to.Objects)
-	}
 	out = h.found.values.Text(out)
 	if len(s) <= short {
 		h.known[s] = out
@@ -57,7 +54,7 @@ func (h *hider) text(s string) string {
 }
 
 // complete reports whether all values of Secrets are looked for.
-func (h *hider) complete() bool { return h.found == nil || h.found.bytes <= maxValues }
+func (h *hider) complete() bool { return h.found.bytes <= maxValues }
 
 const (
 	// minValue is the length from which on a value is looked for outside of its
@@ -148,6 +145,7 @@ func shownNames(v any, yield func(string)) {
 type collection struct {
 	public string // in lower case, a name on each line
 	values *redact.Values
+	list   []string // of the values
 	bytes  int
 }
 
@@ -203,7 +201,13 @@ func (c *collection) add(value string) {
 	if len(value) < minValue || len(value) > maxValue || c.bytes > maxValues || strings.Contains(c.public, strings.ToLower(value)) {
 		return
 	}
+	c.keep(value)
+	c.keep(base64.StdEncoding.EncodeToString([]byte(value))) // encoded twice by some
+}
+
+func (c *collection) keep(value string) {
 	c.bytes += len(value)
+	c.list = append(c.list, value)
 	c.values.AddWhole(value)
 }
 
@@ -214,7 +218,74 @@ func (c *collection) sums(value string) {
 	}
 	sum1, sum256, sum512 := sha1.Sum([]byte(value)), sha256.Sum256([]byte(value)), sha512.Sum512([]byte(value)) //nolint:gosec // see above
 	for _, sum := range [][]byte{sum1[:], sum256[:], sum512[:]} {
-		c.bytes += len(sum)
-		c.values.AddWhole(hex.EncodeToString(sum))
+		c.keep(hex.EncodeToString(sum))
+	}
+}
+
+// hideAll takes the values of the Secrets of all applications out of what is said of
+// each: the Application that brings another along has its values as parameters. What
+// is part of a name in the report stays.
+func hideAll(applications []Application, lists [][]string) {
+	var names strings.Builder
+	for _, a := range applications {
+		names.WriteString(strings.ToLower(a.Name) + "\n")
+		for i := range a.Objects {
+			names.WriteString(strings.ToLower(a.Objects[i].ID.String()) + "\n")
+		}
+	}
+	public, values, bytes := names.String(), &redact.Values{}, 0
+	for _, list := range lists {
+		for _, value := range list {
+			if bytes += len(value); bytes <= maxValues && !strings.Contains(public, strings.ToLower(value)) {
+				values.AddWhole(value)
+			}
+		}
+	}
+	if bytes == 0 {
+		return
+	}
+	known := map[string]string{}
+	hide := func(s string) string {
+		out, ok := known[s]
+		if !ok {
+			out = values.Text(s)
+			known[s] = out
+		}
+		return out
+	}
+	for i := range applications {
+		a := &applications[i]
+		for j := range a.Problems {
+			p := &a.Problems[j]
+			p.Message, p.Hint = hide(p.Message), hide(p.Hint)
+		}
+		for j := range a.Notes {
+			a.Notes[j] = hide(a.Notes[j])
+		}
+		for j := range a.Objects {
+			a.Objects[j].hide(hide)
+		}
+	}
+}
+
+func (o *Object) hide(hide func(string) string) {
+	if o.Before != nil {
+		o.Before = []byte(hide(string(o.Before)))
+	}
+	if o.After != nil {
+		o.After = []byte(hide(string(o.After)))
+	}
+	for i := range o.Fields {
+		f := &o.Fields[i]
+		f.Path, f.Pointer = hide(f.Path), hide(f.Pointer)
+		if f.Hidden {
+			continue
+		}
+		from, to := hidden(f.From, hide), hidden(f.To, hide)
+		if f.Change == Changed && same(from, to) {
+			f.From, f.To, f.Hidden, f.Follows = nil, nil, true, ""
+			continue
+		}
+		f.From, f.To = from, to
 	}
 }

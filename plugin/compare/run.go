@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ type Job struct {
 	Namespace string
 	// Notes are for Application.Notes.
 	Notes []string
+	// Manifest is that of the Application, where no other application renders it; its
+	// own fields decide on what happens to the objects.
+	Manifest map[string]any
 
 	shared []string // what other applications have to say as well
 }
@@ -60,6 +64,8 @@ type Bounds struct {
 type Outcome struct {
 	Application
 	FromChildren, ToChildren []object.Object
+
+	secrets []string // the values of its Secrets, for [hideAll]
 }
 
 // Run renders and compares the pairs, and returns the outcomes in their order. What
@@ -202,6 +208,8 @@ func compare(ctx context.Context, p Pair) (out Outcome, starved bool) {
 	if !h.complete() {
 		out.note(fmt.Sprintf("values of Secrets that stand outside of them are hidden up to %d bytes of values, and here are more", maxValues))
 	}
+	out.secrets = h.found.list
+	out.ownManifest(p, h)
 	out.FromChildren, out.ToChildren = out.children(from, h.text), out.children(to, h.text)
 	switch {
 	case len(out.Problems) > 0:
@@ -219,6 +227,22 @@ func compare(ctx context.Context, p Pair) (out Outcome, starved bool) {
 func render(ctx context.Context, part Part) rendered {
 	result, err := plugin.Render(ctx, part.Request)
 	return rendered{part, result, err}
+}
+
+// ownManifest compares the manifests of the Application: its destination, project and
+// sync options are in no object that it renders. Equal ones are not counted.
+func (out *Outcome) ownManifest(p Pair, h *hider) {
+	if p.From == nil || p.To == nil || p.From.Manifest == nil || p.To.Manifest == nil {
+		return
+	}
+	side := func(manifest map[string]any) Rendered {
+		manifest = maps.Clone(manifest)
+		delete(manifest, "status")
+		return Rendered{Objects: []object.Object{{Value: manifest, Origin: p.Origin}}}
+	}
+	differing, counts := objects(side(p.From.Manifest), side(p.To.Manifest), h)
+	out.Objects = slices.Concat(differing, out.Objects)
+	out.Counts.Changed += counts.Changed
 }
 
 // problems collects what is not there to be compared: once where both sides say the
