@@ -34,7 +34,8 @@ var rows = []row{
 
 	{folder: "plugin", may: []string{"plugin/*", "internal/*"}},
 	{folder: "plugin/source", may: []string{"internal/*"}},
-	{folder: "plugin/chart", may: []string{"plugin/source", "internal/*"}},
+	{folder: "plugin/chart", may: []string{"plugin/derive", "plugin/source", "internal/*"}},
+	{folder: "plugin/derive", may: []string{"internal/*"}},
 	{folder: "plugin/overlay", may: []string{"plugin/source", "internal/*"}},
 	{folder: "plugin/directory", may: []string{"plugin/source", "internal/*"}},
 	{folder: "plugin/decrypt", may: []string{"plugin/source", "internal/*"}},

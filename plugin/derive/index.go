@@ -1,0 +1,230 @@
+package derive
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"hallmark.dev/hallmark/internal/object"
+)
+
+// index knows where the random values of a render are. Values go by their keys, see
+// piece.key.
+type index struct {
+	scope Scope
+	// texts are the texts of all documents that are more than text, by what they are
+	// parsed from.
+	texts  map[string]text
+	leaves []leaf
+	homes  map[string]home
+	// pieces are the first prints of the values that have a home.
+	pieces map[string]*piece
+	// alias leads from a value in the input of a hash to the one that it stands for.
+	alias map[string]string
+	// unclear are those that stand for one of several, which cannot be told apart.
+	unclear map[string]bool
+	// twins are the objects without a name that have the identity of another one.
+	twins  map[object.ID]bool
+	blocks []blockPlace // of PEM blocks, in the order of the documents
+	// names are those of the items of lists, by the first item.
+	names map[*any][]string
+}
+
+type blockPlace struct {
+	block string
+	at    home
+}
+
+// leaf is a text of a document.
+type leaf struct {
+	index    int // of the document
+	document map[string]any
+	path     []any
+	text     text
+}
+
+// newIndex takes the texts of a render apart. Before anything can be asked, it has to be
+// settled.
+func newIndex(ctx context.Context, scope Scope, r Render) *index {
+	x := &index{
+		scope: scope, texts: map[string]text{}, homes: map[string]home{}, pieces: map[string]*piece{}, alias: map[string]string{},
+		unclear: map[string]bool{}, twins: map[object.ID]bool{}, names: map[*any][]string{},
+	}
+	seen := map[object.ID]bool{}
+	for i, d := range r.Documents {
+		if ctx.Err() != nil {
+			break
+		}
+		for _, path := range objectsIn(d.Value) {
+			if o, _ := owner(d.Value, path); object.Text(object.Field(o.Value, "metadata", "name")) == "" && o.GenerateName() != "" {
+				id := scope.id(o)
+				x.twins[id] = seen[id]
+				seen[id] = true
+			}
+		}
+		eachText(d.Value, nil, func(path []any, s string) {
+			if t := x.parse(s); t != nil {
+				x.leaves = append(x.leaves, leaf{i, d.Value, slices.Clone(path), t})
+			}
+		})
+	}
+	return x
+}
+
+// objectsIn returns paths into the objects of a document: itself, or the items of a List.
+func objectsIn(document map[string]any) [][]any {
+	if !isList(document) {
+		return [][]any{nil}
+	}
+	var out [][]any
+	for i := range object.Items(document["items"]) {
+		out = append(out, []any{"items", i})
+	}
+	return out
+}
+
+// constant returns the keys of the PEM blocks that are in both renders.
+func constant(first, second *index) map[string]bool {
+	found := map[string]bool{}
+	first.eachBlock(func(key string) { found[key] = false })
+	second.eachBlock(func(key string) {
+		if _, ok := found[key]; ok {
+			found[key] = true
+		}
+	})
+	return found
+}
+
+func (x *index) eachBlock(yield func(key string)) {
+	for _, l := range x.leaves {
+		l.text.each(func(p *piece, _ bool) {
+			if p.kind == block {
+				yield(p.key())
+			}
+		})
+	}
+}
+
+// parse returns the text taken apart, or nil where it is just text.
+func (x *index) parse(s string) text {
+	if len(s) < len(startMark) {
+		return nil
+	}
+	if t, ok := x.texts[s]; ok {
+		return t
+	}
+	t := parse(s)
+	if !t.special() {
+		t = nil
+	}
+	x.texts[s] = t
+	return t
+}
+
+// eachText yields the texts of a document and the paths to them, which it goes on to
+// use.
+func eachText(v any, path []any, yield func(path []any, s string)) {
+	switch v := v.(type) {
+	case string:
+		yield(path, v)
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			eachText(v[key], append(path, key), yield)
+		}
+	case []any:
+		for i, item := range v {
+			eachText(item, append(path, i), yield)
+		}
+	}
+}
+
+// keys returns the keys of the values in a text in order of appearance, one for each
+// print.
+func (t text) keys() []string {
+	var out []string
+	t.each(func(p *piece, _ bool) { out = append(out, p.key()) })
+	return out
+}
+
+// resolve returns the key that a value goes by in the end.
+func (x *index) resolve(key string) string {
+	for range maxDepth {
+		next, ok := x.alias[key]
+		if !ok {
+			break
+		}
+		key = next
+	}
+	return key
+}
+
+// settle finds out which values are one, and where each lives. Kept are the PEM blocks
+// that are in both renders.
+func (x *index) settle(r Render, kept map[string]bool) {
+	x.align(r.Documents, r.Texts, kept)
+	type occurrence struct {
+		key string
+		at  home
+	}
+	var prints []occurrence
+	// Each list of blocks is numbered by itself, without those that stay as they are.
+	blocks := map[string]int{}
+	for _, l := range x.leaves {
+		whole := l.text.whole()
+		place := x.place(l.document, l.path, false)
+		filled := x.place(l.document, l.path, true)
+		l.text.each(func(p *piece, inside bool) {
+			key := x.resolve(p.key())
+			at := place
+			switch {
+			case inside:
+				at.rank += rankInside
+			case whole != nil && whole.key() == p.key():
+				at = filled
+			}
+			if p.kind == block {
+				if !kept[p.key()] {
+					at.position = blocks[at.name()]
+					blocks[at.name()]++
+				}
+				x.blocks = append(x.blocks, blockPlace{strings.TrimPrefix(key, blockKey), at})
+			}
+			prints = append(prints, occurrence{key, at})
+			if best, ok := x.homes[key]; !ok || at.compare(best) < 0 {
+				x.homes[key] = at
+			}
+			if x.pieces[key] == nil {
+				x.pieces[key] = p
+			}
+		})
+	}
+	// Positions count what lives in a field, so that a value that only passes by moves
+	// none. Values of several kinds are counted each by itself.
+	type field struct{ place, kind string }
+	counts := map[field]int{}
+	settled := map[string]bool{}
+	for _, p := range prints {
+		h := x.homes[p.key]
+		if settled[p.key] || x.pieces[p.key].kind == block || p.at.name() != h.name() || p.at.rank != h.rank {
+			continue
+		}
+		settled[p.key] = true
+		f := field{h.name(), x.pieces[p.key].reason()}
+		h.position = counts[f]
+		counts[f]++
+		x.homes[p.key] = h
+	}
+}
+
+// reason names the function that makes a value.
+func (p *piece) reason() string {
+	if p.kind == token {
+		return tokenKinds[p.function].function
+	}
+	switch p.name {
+	case "sha1", "sha256", "sha512", "adler32":
+		return "checksum"
+	}
+	return p.name
+}

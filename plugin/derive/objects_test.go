@@ -1,0 +1,205 @@
+package derive
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A chart that moves a password between data and stringData keeps it.
+func TestStringDataIsData(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{"password": "randAlphaNum 16", "key": `genPrivateKey "ecdsa"`} {
+		field := name
+		encoded := mustResolve(t, testOptions(t), files{"s.yaml": secretOf("db", "data:", "  "+field+": {{ "+value+" | b64enc }}")})
+		plain := mustResolve(t, testOptions(t), files{"s.yaml": secretOf("db", "stringData:", "  "+field+": {{ "+value+" | quote }}")})
+		if got, want := plain.text(t, "Secret/db/stringData/"+field), encoded.decoded(t, "Secret/db/data/"+field); got != want {
+			t.Errorf("%s is %q in stringData and %q in data", field, got, want)
+		}
+		if want := []string{"Secret/db/data/" + field}; !slices.Equal(plain.Derived[0].Names, want) || plain.Derived[0].Name != want[0] || plain.Derived[0].Owner != "Secret/db" {
+			t.Errorf("got %+v", plain.Derived[0])
+		}
+	}
+	both := mustResolve(t, testOptions(t), files{"s.yaml": secretOf("db", "data:", `  a: {{ randAlphaNum 16 | b64enc }}`, `  k: {{ genPrivateKey "ecdsa" | b64enc }}`,
+		"stringData:", `  a: {{ randAlphaNum 16 }}`, `  k: {{ genPrivateKey "ecdsa" | quote }}`)})
+	if both.decoded(t, "Secret/db/data/a") == both.text(t, "Secret/db/stringData/a") || both.decoded(t, "Secret/db/data/k") == both.text(t, "Secret/db/stringData/k") {
+		t.Error("two values of one Secret are one")
+	}
+	custom := mustResolve(t, testOptions(t), files{"s.yaml": strings.Replace(secretOf("db", "stringData:", "  a: {{ randAlpha 9 }}"), "apiVersion: v1", "apiVersion: example.com/v1", 1)})
+	if got := custom.Derived[0].Name; got != "Secret.example.com/db/stringData/a" {
+		t.Errorf("got the name %s", got)
+	}
+}
+
+func jobOf(name string, lines ...string) string {
+	return "apiVersion: batch/v1\nkind: Job\nmetadata: {" + name + "}\nspec:\n" + strings.Join(lines, "\n") + "\n"
+}
+
+func TestGenerateName(t *testing.T) {
+	t.Parallel()
+	const line = `  token: {{ randAlphaNum 16 }}`
+	valueOf := func(metadata string) (string, string) {
+		r := mustResolve(t, testOptions(t), files{"j.yaml": jobOf(metadata, line)})
+		return r.Values[0]["spec"].(map[string]any)["token"].(string), r.Derived[0].Names[0]
+	}
+	seen := map[string]string{}
+	for metadata, want := range map[string]string{
+		"generateName: s-": "Job.batch/s-%/spec/token", "generateName: t-": "Job.batch/t-%/spec/token", "name: s-": "Job.batch/s-/spec/token",
+		"generateName: s-, namespace: other": "Job.batch/other/s-%/spec/token", "name: s-, generateName: t-": "",
+	} {
+		value, name := valueOf(metadata)
+		if want == "" { // a name counts
+			if other, _ := valueOf("name: s-"); other != value {
+				t.Errorf("%s: got %s, want %s", metadata, value, other)
+			}
+			continue
+		}
+		if name != want || seen[value] != "" {
+			t.Errorf("%s: got the name %s, want %s, and the value of %q", metadata, name, want, seen[value])
+		}
+		seen[value] = metadata
+	}
+}
+
+func TestTwinsAreRefused(t *testing.T) {
+	t.Parallel()
+	const reason = `there are several objects of the kind Job without a name whose generateName is "s-", so their random values cannot be told apart`
+	for name, tt := range map[string]struct {
+		f       files
+		refused int
+	}{
+		"tokens":    {files{"a.yaml": jobOf("generateName: s-", "  a: {{ randAlpha 9 }}"), "b.yaml": jobOf("generateName: s-, namespace: shop", "  b: {{ randAlpha 9 }}")}, 2},
+		"keys":      {files{"a.yaml": jobOf("generateName: s-", `  a: {{ genPrivateKey "ecdsa" | quote }}`), "b.yaml": jobOf("generateName: s-", `  a: {{ genPrivateKey "ecdsa" | quote }}`)}, 2},
+		"hashes":    {files{"a.yaml": jobOf("generateName: s-", `  a: {{ bcrypt "x" }}`), "b.yaml": jobOf("generateName: s-")}, 1},
+		"in a List": {files{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: batch/v1, kind: Job, metadata: {generateName: s-}, spec: {a: \"{{ randAlpha 9 }}\"}}\n- {apiVersion: batch/v1, kind: Job, metadata: {generateName: s-}}\n"}, 1},
+		"elsewhere": {files{"a.yaml": "{{ $p := randAlpha 9 }}" + jobOf("generateName: s-", "  a: {{ $p }}") + "---\n" + jobOf("generateName: s-", "  a: {{ $p }}") + "---\n" + secretOf("x", "stringData:", "  a: {{ $p }}")}, 0},
+		"others":    {files{"a.yaml": jobOf("generateName: s-", "  a: {{ randAlpha 9 }}"), "b.yaml": jobOf("generateName: s-, namespace: other", "  b: {{ randAlpha 9 }}")}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := resolve(t, testOptions(t), tt.f)
+			if len(r.Refused) != tt.refused || tt.refused == 0 && len(r.Derived) < 2 {
+				t.Errorf("got refused %v", r.Refused)
+			}
+			for _, refused := range r.Refused {
+				if refused.Reason != reason {
+					t.Errorf("got %s", refused.Reason)
+				}
+			}
+		})
+	}
+}
+
+// A constant certificate in front of a key does not move it.
+func TestConstantBlocksAreNotCounted(t *testing.T) {
+	t.Parallel()
+	root := freshKey(t)
+	ca := strings.TrimSpace(certificateBlock(issue(t, "ca", 10*day, true, root, nil, root)))
+	indented := "    " + strings.ReplaceAll(ca, "\n", "\n    ")
+	key := `{{ genPrivateKey "ecdsa" | trim | indent 4 }}`
+	alone := mustResolve(t, testOptions(t), files{"s.yaml": secretOf("tls", "stringData:", "  bundle: |", key)}).text(t, "Secret/tls/stringData/bundle")
+	behind := mustResolve(t, testOptions(t), files{"s.yaml": secretOf("tls", "stringData:", "  bundle: |", indented, key)}).text(t, "Secret/tls/stringData/bundle")
+	if !strings.HasSuffix(behind, alone) {
+		t.Errorf("the key is another one behind a certificate:\n%s\n%s", behind, alone)
+	}
+}
+
+// No later generation gives a value that an earlier one gave.
+func TestGenerations(t *testing.T) {
+	t.Parallel()
+	const name = "Secret/db/stringData/a"
+	seen := map[string][2]int{}
+	for all := range 3 {
+		for own := range 3 {
+			o := testOptions(t)
+			o.Generation, o.Fields = all, map[string]int{"Secret/db/data/a": own}
+			value := mustResolve(t, o, files{"s.yaml": secretOf("db", "stringData:", "  a: {{ randAlphaNum 20 }}")}).text(t, name)
+			if other, ok := seen[value]; ok {
+				t.Errorf("the generations %d and %d have one value", other, [2]int{all, own})
+			}
+			seen[value] = [2]int{all, own}
+		}
+	}
+	// Made by another program.
+	for value, generations := range map[string][2]int{"BLA9IyZrdMYXUW8g5Irl": {1, 0}, "SgGK0OgW7pz3xwlIOyeN": {0, 1}, "bx8145p1CYLa1Qyi5Imv": {1, 1}} {
+		if got, ok := seen[value]; !ok || got != generations {
+			t.Errorf("%s is the value of %d, want %d", value, got, generations)
+		}
+	}
+}
+
+func TestUUIDsOfSecrets(t *testing.T) {
+	t.Parallel()
+	r := mustResolve(t, testOptions(t), files{"s.yaml": "{{ $id := uuidv4 }}" + secretOf("db", "data:", "  id: {{ $id | b64enc }}", "type: \"{{ uuidv4 }}\"") + "---\n" +
+		configOf("c", "data:", "  id: {{ $id }}", "  other: {{ uuidv4 }}")})
+	if want := []string{r.decoded(t, "Secret/db/data/id")}; !slices.Equal(r.Secrets, want) {
+		t.Errorf("got secrets %q, want %q", r.Secrets, want)
+	}
+}
+
+// Which alphabet base64 has is not left to what the plain render happens to show.
+func TestAlphabetOfBase64(t *testing.T) {
+	t.Parallel()
+	const url = `| b64enc | replace "+" "-" | replace "/" "_"`
+	chart := files{
+		"s.yaml":   secretOf("a", "stringData:", `  standard: {{ randAscii 90 | b64enc }}`, `  url: {{ randAscii 90 `+url+` }}`),
+		"web.yaml": configOf("web", "data:", `  sum: {{ include "s.yaml" . | sha256sum }}`),
+	}
+	r := mustResolve(t, testOptions(t), chart)
+	standard, other := r.text(t, "Secret/a/stringData/standard"), r.text(t, "Secret/a/stringData/url")
+	if strings.ContainsAny(standard, "-_") || strings.ContainsAny(other, "+/") || !strings.ContainsAny(standard, "+/") || !strings.ContainsAny(other, "-_") {
+		t.Errorf("got %s and %s", standard, other)
+	}
+	for range 10 {
+		again := mustResolve(t, testOptions(t), chart)
+		if again.text(t, "Secret/a/stringData/standard") != standard || again.text(t, "Secret/a/stringData/url") != other ||
+			again.text(t, "ConfigMap/web/data/sum") != r.text(t, "ConfigMap/web/data/sum") {
+			t.Fatal("it is another one in the next process")
+		}
+	}
+	chart["s.yaml"] = secretOf("a", "stringData:", "  standard: "+standard, "  url: "+other)
+	for _, d := range chart.render(t, plainMode).Documents {
+		if want, ok := d.Value["data"].(map[string]any); ok && want["sum"] != r.text(t, "ConfigMap/web/data/sum") {
+			t.Errorf("the checksum is %s, want %s", r.text(t, "ConfigMap/web/data/sum"), want["sum"])
+		}
+	}
+	// Neither the plain render nor Still show a letter that only one of them has.
+	hand := handMade(b64(strings.Repeat("a", 90)), b64(printedFrame("p90", oneNonce)), b64(printedFrame("p90", otherNonce)))
+	hand.Still = func() (Render, error) { return hand.Plain, nil }
+	out, err := Resolve(t.Context(), testOptions(t), hand, nil)
+	if err != nil || len(out.Refused) != 1 || out.Refused[0].Reason != errLetters.Error() {
+		t.Errorf("got %+v, %v", out, err)
+	}
+}
+
+func TestFixedBy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		plain, still any
+		want         string
+	}{
+		{"2026-11-30T09:46:03Z", "2000-01-01T12:00:00Z", "now"},
+		{"2026-11-30T09:46:03.125+01:00", "2000-01-01T12:00:00Z", "now"},
+		{"2026-11-30 09:46:03.123456 +0000 UTC m=+0.512", "2000-01-01 12:00:00 +0000 UTC", "now"},
+		{"Mon, 30 Nov 2026 09:46:03 CET", "Sat, 01 Jan 2000 12:00:00 UTC", "now"},
+		{"made on November 30th, 2026 by the chart", "made on January 1st, 2000 by the chart", "now"},
+		{int64(1796031963), int64(946728000), "now"},
+		{"t-1796031963", "t-946728000", "now"},
+		{"12h5m3s", "0s", "now"},
+		{1.5, 2.5, "now"},
+		{"a,b,c", "c,a,b", "order"},
+		{"same", "same", "now"},
+		{b64("2026-11-30T09:46:03Z"), b64("2000-01-01T12:00:00Z"), "now"},
+		{b64("a,b,c"), b64("c,a,b"), "order"},
+		{b64("day"), b64("night"), ""},
+		{true, false, ""},
+		{"day", "night", ""},
+		{"abc-2026", "abd-2000", ""},
+		{"x9f2", "y11k", ""},
+		{nil, "x", ""},
+	} {
+		if got := fixedBy(tt.plain, tt.still); got != tt.want {
+			t.Errorf("%v and %v: got %q, want %q", tt.plain, tt.still, got, tt.want)
+		}
+	}
+}

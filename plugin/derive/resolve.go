@@ -1,0 +1,549 @@
+package derive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hallmark.dev/hallmark/internal/object"
+)
+
+// Renders are the renders of one chart that values are derived from.
+type Renders struct {
+	// Plain is the render of the templates as they are. What is stable stays as it is
+	// here.
+	Plain Render
+	// First and Second are renders with frames: two executions of the same edited
+	// templates.
+	First, Second Render
+	// Still gives a render in which nothing but the time and the order of maps is fixed,
+	// in the way of First, and random functions print values: theirs, or known ones of
+	// the same form (what hashes a password may print frames). It is called at most
+	// twice, and only where an unstable field has something else in First than in the
+	// plain render beside its frames. That this is so in Still too shows that the time or
+	// an order is behind it, and not a random value that the template made something else
+	// of, which is lost in First: `randNumeric 4 | int` is 0 there. Without Still such
+	// fields are refused.
+	Still func() (Render, error)
+}
+
+// Resolve gives the plain render with derived values in place of random ones. Unstable
+// are the fields that differ between plain renders. A field in which First has a frame
+// counts as one of them: whether two short random values differed is chance. An error
+// is one of the caller, of Still or of ctx; what the chart does is said by Refused.
+func Resolve(ctx context.Context, o Options, renders Renders, unstable []Field) (*Resolution, error) {
+	if o.Seed == nil {
+		return nil, errors.New("deriving values needs a seed")
+	}
+	r := &resolver{renders: renders, out: &Resolution{Values: map[int]map[string]any{}}, open: map[int]map[string]Field{}}
+	if fault := r.disagreement(); fault != nil {
+		r.refuseAll(unstable, *fault)
+		return r.out, nil
+	}
+	for _, f := range unstable {
+		if f.Document < 0 || f.Document >= len(renders.Plain.Documents) {
+			return nil, fmt.Errorf("document %d of %d is unstable", f.Document, len(renders.Plain.Documents))
+		}
+		if r.open[f.Document] == nil {
+			r.open[f.Document] = map[string]Field{}
+		}
+		r.open[f.Document][object.Pointer(f.Path...)] = f
+	}
+	certificates := newCertificates(ctx, o, o.stream)
+	first, second := newIndex(ctx, o.Scope, renders.First), newIndex(ctx, o.Scope, renders.Second)
+	kept := constant(first, second)
+	first.settle(renders.First, kept)
+	second.settle(renders.Second, kept)
+	for _, b := range first.blocks {
+		certificates.collect(b.block, b.at)
+	}
+	for _, b := range second.blocks {
+		certificates.again(b.block)
+	}
+	r.second = second
+	r.values = &values{
+		ctx: ctx, lettersOf: r.lettersOf,
+		options: o, index: first, certificates: certificates, made: map[string]string{}, secrets: map[string]bool{},
+		pairs: &pairing{there: map[string]string{}, back: map[string]string{}, shape: certificates.shape},
+	}
+	for i, d := range renders.Plain.Documents {
+		r.document = i
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if len(r.open[i]) == 0 && !r.holds(renders.First.Documents[i].Value) {
+			continue
+		}
+		before := len(r.out.Derived)
+		value := r.field(nil, d.Value, renders.First.Documents[i].Value, renders.Second.Documents[i].Value, false)
+		if result, ok := value.(map[string]any); ok && len(r.out.Derived) > before {
+			r.out.Values[i] = result
+		}
+		for _, pointer := range slices.Sorted(maps.Keys(r.open[i])) {
+			r.refuse(r.open[i][pointer].Path, "it is there in one render and not in the next")
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	r.out.Secrets = slices.Sorted(maps.Keys(r.secrets))
+	return r.out, r.err
+}
+
+// resolver walks through the renders side by side.
+type resolver struct {
+	*values
+	renders  Renders
+	second   *index
+	document int
+	// open are the unstable fields of each document that the walk has not come to, by
+	// their pointers.
+	open map[int]map[string]Field
+	// stills are what Still gave; nil before it was called.
+	stills []Render
+	err    error
+	out    *Resolution
+}
+
+// disagreement finds out whether the renders have the same documents.
+func (r *resolver) disagreement() *Refused {
+	plain := r.renders.Plain.Documents
+	for _, other := range [][]Document{r.renders.First.Documents, r.renders.Second.Documents} {
+		if at, template := differ(plain, other); at >= 0 {
+			return &Refused{
+				Field:  Field{Document: min(at, max(0, len(plain)-1))},
+				Reason: fmt.Sprintf("which objects the template %q prints depends on a random value or on the time", template),
+			}
+		}
+	}
+	return nil
+}
+
+// differ returns the first document of another template or kind, or -1.
+func differ(a, b []Document) (at int, template string) {
+	kind := func(d Document) string { return fmt.Sprint(d.Value == nil, d.Value["kind"]) }
+	for i := range min(len(a), len(b)) {
+		if a[i].Template != b[i].Template || kind(a[i]) != kind(b[i]) {
+			return i, a[i].Template
+		}
+	}
+	switch {
+	case len(a) > len(b):
+		return len(b), a[len(b)].Template
+	case len(b) > len(a):
+		return len(a), b[len(a)].Template
+	}
+	return -1, ""
+}
+
+func (r *resolver) refuseAll(unstable []Field, fault Refused) {
+	for _, f := range unstable {
+		r.out.Refused = append(r.out.Refused, Refused{f, fault.Reason})
+	}
+	if len(unstable) == 0 {
+		r.out.Refused = append(r.out.Refused, fault)
+	}
+}
+
+func (r *resolver) refuse(path []any, reason string) {
+	r.out.Refused = append(r.out.Refused, Refused{Field{r.document, slices.Clone(path)}, reason})
+	prefix := object.Pointer(path...)
+	maps.DeleteFunc(r.open[r.document], func(pointer string, _ Field) bool {
+		return pointer == prefix || strings.HasPrefix(pointer, prefix+"/")
+	})
+}
+
+func (r *resolver) derived(path []any, reasons, names []string) {
+	document := r.renders.Plain.Documents[r.document].Value
+	at := r.index.place(document, path, false)
+	r.out.Derived = append(r.out.Derived, Derived{
+		Field:  Field{r.document, slices.Clone(path)},
+		Object: identityOf(document, path), Owner: prefix(at.id), Name: at.name(),
+		Reason: strings.Join(reasons, ","), Names: names,
+	})
+}
+
+// field returns the value of a field of the result, given that of the plain render and
+// those of the two with frames. Active says that it is unstable, or a part of one.
+func (r *resolver) field(path []any, plain, first, second any, active bool) any {
+	if open := r.open[r.document]; open != nil {
+		pointer := object.Pointer(path...)
+		_, named := open[pointer]
+		active = active || named
+		delete(open, pointer)
+	}
+	switch first := first.(type) {
+	case map[string]any:
+		for key := range first {
+			if holdsFrame(key) {
+				r.refuse(path, "a random value is the name of a field in it")
+				return plain
+			}
+		}
+		second, ok := second.(map[string]any)
+		if !ok || !sameKeys(first, second) {
+			return r.restructured(path, plain, first, active)
+		}
+		from, ok := plain.(map[string]any)
+		if !ok || !sameKeys(from, first) {
+			if from, ok = r.stillAt(path, active, func(v any) bool {
+				still, ok := v.(map[string]any)
+				return ok && sameKeys(still, first)
+			}).(map[string]any); !ok {
+				return r.restructured(path, plain, first, active)
+			}
+			by := fixedBy(plain, from)
+			if by == "" {
+				return r.restructured(path, plain, first, active)
+			}
+			r.derived(path, []string{by}, nil)
+		}
+		out := make(map[string]any, len(first))
+		for _, key := range slices.Sorted(maps.Keys(first)) {
+			out[key] = r.field(append(path, key), from[key], first[key], second[key], active)
+		}
+		return out
+	case []any:
+		second, ok := second.([]any)
+		if !ok || len(first) != len(second) {
+			return r.restructured(path, plain, first, active)
+		}
+		from, ok := plain.([]any)
+		if !ok || len(from) != len(first) {
+			if from, ok = r.stillAt(path, active, func(v any) bool {
+				still, ok := v.([]any)
+				return ok && len(still) == len(first)
+			}).([]any); !ok {
+				return r.restructured(path, plain, first, active)
+			}
+			by := fixedBy(plain, from)
+			if by == "" {
+				return r.restructured(path, plain, first, active)
+			}
+			r.derived(path, []string{by}, nil)
+		}
+		out := make([]any, len(first))
+		for i := range first {
+			out[i] = r.field(append(path, i), from[i], first[i], second[i], active)
+		}
+		return out
+	}
+	return r.scalar(path, plain, first, second, active)
+}
+
+// restructured keeps what is stable and refuses a list or mapping that has other parts
+// in each render.
+func (r *resolver) restructured(path []any, plain, first any, active bool) any {
+	if active || r.holds(first) || r.hasOpen(path) {
+		r.refuse(path, "which fields it has depends on a random value or on the time")
+	}
+	return plain
+}
+
+// hasOpen reports whether there is an unstable field below a path.
+func (r *resolver) hasOpen(path []any) bool {
+	prefix := object.Pointer(path...) + "/"
+	for pointer := range r.open[r.document] {
+		if strings.HasPrefix(pointer, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether there is a frame or a PEM block in a value.
+func (r *resolver) holds(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return r.index.parse(v) != nil
+	case []any:
+		return slices.ContainsFunc(v, r.holds)
+	case map[string]any:
+		for key, item := range v {
+			if holdsFrame(key) || r.holds(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sameKeys(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key := range a {
+		if _, ok := b[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// scalar is field for what has no parts.
+func (r *resolver) scalar(path []any, plain, first, second any, active bool) any {
+	s, isText := first.(string)
+	var t text
+	if isText {
+		t = r.index.parse(s)
+	}
+	if !active && t == nil {
+		return plain
+	}
+	t2, ok := second.(string)
+	if t != nil {
+		if !ok {
+			r.refuse(path, "it is a text in one render and something else in the next")
+			return plain
+		}
+		if fault := r.pairs.compare(t, r.second.parse(t2)); fault != "" {
+			if cut := t.fault(); cut != "" {
+				fault = cut
+			}
+			r.refuse(path, fault)
+			return plain
+		}
+	}
+	random := t.fault() != "" || r.pairs.random(t)
+	if !active && !random {
+		return plain // a hash of what is stable, or a certificate of values.yaml
+	}
+	if isIdentity(r.renders.Plain.Documents[r.document].Value, path) {
+		r.refuse(path, "a name is an identity: it must not be random, or depend on the time")
+		return plain
+	}
+	if t == nil && first != second {
+		r.refuse(path, unexplained)
+		return plain
+	}
+	if !random {
+		return r.fixed(path, plain, first, t)
+	}
+	t, fault := r.fits(path, t, plain)
+	if fault != "" {
+		r.refuse(path, fault)
+		return plain
+	}
+	e := &evaluation{values: r.values, inSecret: inData(r.renders.Plain.Documents[r.document].Value, path)}
+	value, err := e.text(t, false)
+	if errors.Is(err, errLetters) {
+		r.stillAt(path, true, func(v any) bool {
+			settled, ok := t.can(v)
+			if ok {
+				t = settled
+			}
+			return ok
+		})
+		value, err = e.text(t, false)
+	}
+	if err != nil {
+		r.refuse(path, err.Error())
+		return plain
+	}
+	var result any = value
+	if isNumber(plain) && t.numeric() {
+		if result, err = strconv.ParseInt(value, 10, 64); err != nil {
+			r.refuse(path, "a number of that many digits is not derived")
+			return plain
+		}
+	}
+	if !e.until.IsZero() && (r.out.Until.IsZero() || e.until.Before(r.out.Until)) {
+		r.out.Until = e.until
+	}
+	r.derived(path, e.reasons, e.names)
+	return result
+}
+
+// fixed returns the value of a field without a random value in it: the time or an order
+// decides on it.
+func (r *resolver) fixed(path []any, plain, first any, t text) any {
+	e := &evaluation{values: r.values}
+	value := first
+	if t != nil {
+		made, err := e.text(t, false)
+		if err != nil {
+			r.refuse(path, err.Error())
+			return plain
+		}
+		value = made
+	}
+	still := r.stillAt(path, true, func(v any) bool {
+		if isNumber(v) && t != nil && t.numeric() { // adler32
+			if n, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err == nil {
+				value = n
+			}
+		}
+		return v == value
+	})
+	if still == nil {
+		r.refuse(path, lost(first))
+		return plain
+	}
+	reasons := e.reasons
+	if s, _ := plain.(string); t == nil || !t.fits(s) {
+		by := fixedBy(plain, still)
+		if by == "" {
+			r.refuse(path, unexplained)
+			return plain
+		}
+		reasons = append(reasons, by)
+	} else if t.overTime(false) { // it is the hash alone that differs
+		reasons = append(reasons, "now")
+	}
+	r.derived(path, reasons, e.names)
+	return value
+}
+
+// lost says why a field is refused whose value in a render with frames is not what
+// stands in other renders.
+func lost(first any) string {
+	s, _ := first.(string)
+	if holdsFrame(s) {
+		return "the template cuts the random value"
+	}
+	return "the template makes something else of a random value than the text that it prints"
+}
+
+// fits checks the value of the plain render against the text with frames.
+func (r *resolver) fits(path []any, t text, plain any) (text, string) {
+	if fault := t.fault(); fault != "" {
+		return t, fault
+	}
+	settled, ok := t.can(plain)
+	if !ok {
+		r.stillAt(path, true, func(v any) bool {
+			settled, ok = t.can(v)
+			return ok
+		})
+	}
+	if ok {
+		return settled, ""
+	}
+	if s := t.raw(); strings.Count(s, startMark) != strings.Count(s, endMark) {
+		return t, "the template cuts the random value"
+	}
+	return t, "its value does not have the form of what the random functions print"
+}
+
+// lettersOf returns the letters of the base64 of a field that holds what p does.
+func (r *resolver) lettersOf(p *piece) letters64 {
+	r.loadStills()
+	want, shape := r.resolved(p.parts), p.parts.shape(blockType)
+	for _, l := range r.index.leaves {
+		for _, render := range append([]Render{r.renders.Plain}, r.stills...) {
+			if l.index >= len(render.Documents) {
+				continue
+			}
+			settled, ok := l.text.can(valueAt(render.Documents[l.index].Value, l.path))
+			if !ok {
+				continue
+			}
+			found := eitherLetters
+			settled.eachEncoded(func(other *piece) {
+				if found == eitherLetters && other.parts.shape(blockType) == shape && slices.Equal(r.resolved(other.parts), want) {
+					found = other.letters64
+				}
+			})
+			if found != eitherLetters {
+				return found
+			}
+		}
+	}
+	return eitherLetters
+}
+
+// resolved returns what the values of a text are in the end.
+func (r *resolver) resolved(t text) []string {
+	keys := t.keys()
+	for i, key := range keys {
+		keys[i] = r.index.resolve(key)
+	}
+	return keys
+}
+
+// eachEncoded yields the base64 in a text that is not in the input of a function.
+func (t text) eachEncoded(yield func(*piece)) {
+	for i := range t {
+		if t[i].kind == encoded {
+			yield(&t[i])
+			t[i].parts.eachEncoded(yield)
+		}
+	}
+}
+
+// can reports whether a value can be one of t, and settles t as match does.
+func (t text) can(value any) (text, bool) {
+	switch value := value.(type) {
+	case string:
+		return t.match(value)
+	case int64, float64:
+		// Digits that are not in quotes; or letters and digits that are not, which were
+		// a number by chance.
+		return t, t.numeric() || t.whole() != nil
+	case bool:
+		return t, t.whole() != nil
+	}
+	return t, false
+}
+
+// fits reports whether a text can be one of t, which has no random values.
+func (t text) fits(value string) bool {
+	_, ok := t.match(value)
+	return ok
+}
+
+// overTime reports whether what is hashed in t has the fixed time in it, by the year or
+// in seconds.
+func (t text) overTime(inside bool) bool {
+	for i := range t {
+		p := &t[i]
+		if p.kind == literal && inside && (strings.Contains(p.raw, "2000") || strings.Contains(p.raw, "946728000")) ||
+			p.parts.overTime(inside || p.kind == computed) {
+			return true
+		}
+	}
+	return false
+}
+
+// raw returns the text as it stands in the render.
+func (t text) raw() string {
+	var b strings.Builder
+	for i := range t {
+		b.WriteString(t[i].raw)
+	}
+	return b.String()
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+const unexplained = "it differs from render to render in a way that no random function of the templates explains"
+
+// valueAt returns the field at a path, or nil.
+func valueAt(v any, path []any) any {
+	for _, step := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			key, _ := step.(string)
+			v = at[key]
+		case []any:
+			index, ok := step.(int)
+			if !ok || index >= len(at) {
+				return nil
+			}
+			v = at[index]
+		default:
+			return nil
+		}
+	}
+	return v
+}
