@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -62,7 +61,8 @@ func placeOf(file string, pos int, quoted string) place {
 func (p place) write(text string) string {
 	switch p.quote {
 	case '"':
-		return strings.Trim(strconv.Quote(text), `"`)
+		quoted := strconv.Quote(text)
+		return quoted[1 : len(quoted)-1]
 	case '`':
 		return strings.ReplaceAll(text, "`", `"`)
 	}
@@ -73,6 +73,7 @@ func (p place) write(text string) string {
 // one counts is decided by the order in which Helm parses them, and taking all
 // is on the safe side.
 type bodies struct {
+	names    vocabulary
 	named    map[string][]*body
 	literals []literal
 }
@@ -91,7 +92,7 @@ func (b *bodies) add(name, origin, source string, at place) bool {
 		if tr.Root == nil {
 			continue
 		}
-		v := &visitor{origin: origin, source: source, at: at, body: &body{}, all: b}
+		v := &visitor{origin: origin, source: source, at: at, executed: name == executed, body: &body{}, all: b}
 		v.list(tr.Root)
 		b.named[defined] = append(b.named[defined], v.body)
 	}
@@ -108,10 +109,10 @@ func (b *bodies) addExecuted(origin, source string, at place) {
 	}
 	part := &body{}
 	suspect := func(text string, inside bool) {
-		found, tpl := words(text)
+		found, tpl := b.names.words(text)
 		part.tpl = part.tpl || inside && tpl
 		for _, f := range found {
-			if kind := suspects[f]; inside || kind == random || kind == slow {
+			if kind := b.names[f]; inside || kind == random || kind == slow {
 				part.calls = append(part.calls, &call{function: f, class: kind, template: origin, pos: -1, end: -1})
 			}
 		}
@@ -137,6 +138,7 @@ func (b *bodies) addExecuted(origin, source string, at place) {
 type visitor struct {
 	origin, source string
 	at             place
+	executed       bool // it is what `tpl` may execute
 	body           *body
 	all            *bodies
 }
@@ -209,7 +211,7 @@ func (v *visitor) identifier(id *parse.IdentifierNode, c *parse.CommandNode, fir
 		}
 		return
 	}
-	kind := suspects[id.Ident]
+	kind := v.all.names[id.Ident]
 	if kind == 0 {
 		return
 	}
@@ -220,7 +222,13 @@ func (v *visitor) identifier(id *parse.IdentifierNode, c *parse.CommandNode, fir
 	}
 	if first {
 		found.end = commandEnd(v.source, pos)
-		found.args = arguments(v.source[pos:max(pos, found.end)])
+		found.args, found.argAt = arguments(v.source[pos:max(pos, found.end)])
+		for i := range found.argAt {
+			found.argAt[i] += pos
+		}
+	}
+	if found.start, found.stop = pos, found.end; v.executed {
+		found.within = v.source
 	}
 	if v.at.fixed {
 		found.pos, found.end, found.fixed = -1, -1, true
@@ -295,12 +303,13 @@ func commandEnd(text string, pos int) int {
 	return last
 }
 
-// arguments returns the words behind the first one of a command.
-func arguments(command string) []string {
-	var words []string
-	tokens(command, 0, func(start, end int) { words = append(words, command[start:end]) })
+// arguments returns the words behind the first one of a command and their offsets.
+func arguments(command string) (words []string, at []int) {
+	tokens(command, 0, func(start, end int) {
+		words, at = append(words, command[start:end]), append(at, start)
+	})
 	if len(words) == 0 {
-		return nil
+		return nil, nil
 	}
-	return slices.Clip(words[1:])
+	return words[1:], at[1:]
 }

@@ -12,6 +12,7 @@
 //	execute   runs Helm's own engine
 //	collect   splits, sorts and decodes the manifests as `helm template` does
 //	prove     renders again, where scan found something, and compares
+//	derive    gives what differs a value that does not, if that is asked for
 //
 // Helm's action package does not compile at the Kubernetes version that
 // hallmark's dependencies share, so the steps around the engine stand here; the
@@ -31,8 +32,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/plugin/derive"
 )
 
 // Engine is one of the compiled-in Helm versions.
@@ -99,6 +102,9 @@ type Options struct {
 	// Prove says whether the output has to be shown to be the same at each
 	// render, see Output.Findings.
 	Prove bool
+	// Derive says how the fields that differ from render to render get values that
+	// do not. Where it is nil they are only found. It has no effect without Prove.
+	Derive *derive.Options
 	// MaxOutput bounds the bytes of text that the templates may produce
 	// together; 0 means DefaultMaxOutput.
 	MaxOutput int
@@ -112,9 +118,17 @@ type Output struct {
 	// Objects in the order of `helm template`: CRDs, manifests in install
 	// order, hooks. Empty documents are left out; List kinds are not expanded.
 	Objects []object.Object
-	// Findings are the fields that differ from render to render. They are only
-	// looked for if Options.Prove is set.
+	// Findings are the fields that differ from render to render, without those that
+	// are Derived. They are only looked for if Options.Prove is set.
 	Findings []Finding
+	// Derived are the fields with a derived value, by their index in Objects; see
+	// Options.Derive.
+	Derived []derive.Derived
+	// Secrets are the derived values that nobody may see.
+	Secrets []string
+	// Until is when a derived certificate is to be rendered anew; the zero time is
+	// never.
+	Until time.Time
 	// Noticed lists template functions that were found in templates that took
 	// part and that a reader of the evidence should know of ("lookup").
 	Noticed []string
@@ -178,7 +192,7 @@ func (c *Chart) render(ctx context.Context, engine Engine, o Options) (*Output, 
 		first.crds = nil
 	}
 	addCRDs := c.decodeCRDs(first.crds)
-	found := scan(first)
+	found := scan(first, suspects)
 	first.rewrite(found.sortKeys)
 	rendered, err := first.execute(o.MaxOutput)
 	if err != nil {
@@ -192,9 +206,14 @@ func (c *Chart) render(ctx context.Context, engine Engine, o Options) (*Output, 
 	if err := addCRDs(out); err != nil {
 		return nil, err
 	}
-	out.addManifests(manifests)
 	if o.Prove {
-		out.Findings, err = c.prove(ctx, engine, o, found, rendered)
+		p, err := c.prove(ctx, engine, o, found, rendered, manifests)
+		if err != nil {
+			return nil, err
+		}
+		out.Findings = p.findings
+		manifests = out.settle(manifests, p.resolved)
 	}
-	return out, err
+	out.addManifests(manifests)
+	return out, nil
 }

@@ -10,8 +10,7 @@ import (
 
 // difference compares two results document by document.
 func difference(a, b []manifest) []Finding {
-	same := func(x, y manifest) bool { return x.source == y.source && x.kind == y.kind }
-	if !slices.EqualFunc(a, b, same) {
+	if !sameDocuments(a, b) {
 		return restructured(a, b)
 	}
 	var out []Finding
@@ -21,10 +20,14 @@ func difference(a, b []manifest) []Finding {
 		}
 		id := a[i].id()
 		Diff(a[i].value, b[i].value, func(path []any) {
-			out = append(out, Finding{Object: id, Template: a[i].source, Path: path})
+			out = append(out, Finding{Object: id, Template: a[i].source, Path: path, document: i})
 		})
 	}
 	return out
+}
+
+func sameDocuments(a, b []manifest) bool {
+	return slices.EqualFunc(a, b, func(x, y manifest) bool { return x.source == y.source && x.kind == y.kind })
 }
 
 // restructured names the templates whose documents differ in number or kind.

@@ -26,10 +26,10 @@ func (e edits) add(change edit) {
 }
 
 // apply returns the text with its edits. Offsets are those of the original, so
-// the last edit comes first.
+// the last edit comes first, and what is put in front of a word after what replaces it.
 func apply(source string, list []edit) string {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b edit) int { return cmp.Compare(b.at, a.at) })
+	slices.SortStableFunc(list, func(a, b edit) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.end, a.end)) })
 	for _, e := range list {
 		source = source[:e.at] + e.text + source[e.end:]
 	}

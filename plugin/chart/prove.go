@@ -12,6 +12,7 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
+	"hallmark.dev/hallmark/plugin/derive"
 )
 
 // Where scan found something, the chart is rendered again from its bytes with
@@ -44,10 +45,13 @@ type Finding struct {
 	Path []any
 	// Reason says why the chart is not stable where no field shows it: a render
 	// fails at another time or with other random values, or the time in it cannot
-	// be moved. Object and Path are empty then.
+	// be moved. Object and Path are empty then. With Options.Derive it also says why
+	// a field has no derived value.
 	Reason string
 	// Calls are the calls that the template makes and that can be the reason.
 	Calls []Call
+
+	document int // the index among the manifests of the field's object
 }
 
 // Call is a call of a function whose result changes.
@@ -94,25 +98,33 @@ type proof struct {
 	calls    []*call // those that may be executed
 	first    map[string]string
 	findings []Finding
+	timeless []*call // date functions that were given no time
+	// With Options.Derive:
+	manifests []manifest // of the first result
+	resolved  *derive.Resolution
 }
 
-func (c *Chart) prove(ctx context.Context, engine Engine, o Options, s *scanned, first map[string]string) ([]Finding, error) {
-	p := &proof{chart: c, ctx: ctx, engine: engine, options: o, scanned: s, calls: s.calls, first: first}
+func (c *Chart) prove(ctx context.Context, engine Engine, o Options, s *scanned, first map[string]string, manifests []manifest) (*proof, error) {
+	p := &proof{chart: c, ctx: ctx, engine: engine, options: o, scanned: s, calls: s.calls, first: first, manifests: manifests}
 	if hasAddress(first) {
 		p.compare(p.sortKeys)
 	}
 	if len(s.calls) > 0 && p.executes() {
 		p.fixed()
-		p.times()
-		p.repeat()
-		p.orders()
-		p.dates()
+		if o.Derive == nil {
+			p.times()
+			p.repeat()
+			p.orders()
+			p.dates()
+		} else if err := p.derive(); err != nil {
+			return nil, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	p.explain()
-	return p.findings, nil
+	return p, nil
 }
 
 // hasAddress reports whether an output may hold a memory address: printing a
@@ -326,6 +338,7 @@ func (p *proof) dates() {
 		if isTime == (c.class == date) {
 			continue
 		}
+		p.timeless = append(p.timeless, c)
 		// Which field it is shows when the call's result is something else.
 		p.compare(only("quote", c.name()))
 	}
@@ -347,15 +360,18 @@ func (p *proof) complaint(changes edits) string {
 // timeArgument returns the argument that has to be a time, as it is written, or
 // "" if it comes through the pipeline.
 func (c *call) timeArgument() string {
-	i := 1 // behind a layout
-	switch c.function {
-	case "htmlDate", "htmlDateInZone", "durationRound":
-		i = 0
-	}
-	if i < len(c.args) {
+	if i := c.timeIndex(); i < len(c.args) {
 		return c.args[i]
 	}
 	return ""
+}
+
+func (c *call) timeIndex() int {
+	switch c.function {
+	case "htmlDate", "htmlDateInZone", "durationRound":
+		return 0
+	}
+	return 1 // behind a layout
 }
 
 // noTime is what text/template says if an argument is not a time. Integers are

@@ -27,10 +27,16 @@ const (
 	since                   // how long ago a time is; given a duration, just that
 	order                   // the order of a map
 	notice                  // nothing changes, but a reader should know
+	digest                  // computed from its argument alone
 )
 
-var suspects = map[string]class{
+// vocabulary gives the classes of the names that a scan looks for.
+type vocabulary map[string]class
+
+// suspects are the functions whose results change by themselves.
+var suspects = vocabulary{
 	"randAlphaNum": random, "randAlpha": random, "randAscii": random, "randNumeric": random, "randBytes": random, "uuidv4": random,
+	"rand":    random, // no function, but the beginning of one that a template may put together
 	"randInt": few, "shuffle": few,
 	"htpasswd": slow, "bcrypt": slow, "encryptAES": slow, "genPrivateKey": slow, "genCA": slow, "genCAWithKey": slow,
 	"genSelfSignedCert": slow, "genSelfSignedCertWithKey": slow, "genSignedCert": slow, "genSignedCertWithKey": slow,
@@ -40,6 +46,10 @@ var suspects = map[string]class{
 	"keys":          order, "values": order,
 	"lookup": notice, "getHostByName": notice,
 }
+
+// digests are functions that hand on the change of their argument in a form that
+// does not show it. They stand in nearly every chart, so only derive looks for them.
+var digests = vocabulary{"sha1sum": digest, "sha256sum": digest, "sha512sum": digest, "adler32sum": digest}
 
 // call is one use of a suspicious function.
 type call struct {
@@ -52,12 +62,18 @@ type call struct {
 	// last argument. pos is -1 where the text cannot be edited, end is -1 where
 	// the command's end is not known.
 	pos, end int
-	// args are the arguments behind the name, as they are written.
-	args []string
+	// args are the arguments behind the name, as they are written, and argAt is where
+	// they stand.
+	args  []string
+	argAt []int
 	// place says where the call's text stands if that is a string literal.
 	place place
 	// fixed says that the call stands in a template that cannot be edited.
 	fixed bool
+	// start and stop are pos and end in the text that the call stands in. It is kept
+	// within if that is one that `tpl` may execute and that may as well be printed.
+	start, stop int
+	within      string
 }
 
 // edit returns the edit that replaces the template from the call's name to end.
@@ -83,18 +99,18 @@ type scanned struct {
 	noticed []string
 }
 
-func scan(p *prepared) *scanned {
+func scan(p *prepared, names vocabulary) *scanned {
 	s := &scanned{reach: map[string][]*call{}, sortKeys: edits{}}
 	suspicious, usesTpl := false, false
 	for _, t := range p.templates {
-		found, tpl := words(t.text)
+		found, tpl := names.words(t.text)
 		suspicious = suspicious || len(found) > 0
 		usesTpl = usesTpl || tpl
 	}
 	if usesTpl {
 		p.texts(func(t text) {
 			if strings.Contains(t.body, "{{") {
-				found, _ := words(t.body)
+				found, _ := names.words(t.body)
 				suspicious = suspicious || len(found) > 0
 			}
 		})
@@ -102,7 +118,7 @@ func scan(p *prepared) *scanned {
 	if !suspicious {
 		return s
 	}
-	b := bodies{named: map[string][]*body{}}
+	b := bodies{names: names, named: map[string][]*body{}}
 	for _, t := range p.templates {
 		b.add(t.name, t.name, t.text, place{})
 	}
@@ -185,7 +201,7 @@ func (c *call) sortable() bool {
 
 // words returns the suspicious names among the identifiers of a text, and
 // whether `tpl` is one of them.
-func words(text string) (found []string, tpl bool) {
+func (names vocabulary) words(text string) (found []string, tpl bool) {
 	for i := 0; i < len(text); {
 		if !isLetter(text[i]) {
 			i++
@@ -202,7 +218,7 @@ func words(text string) (found []string, tpl bool) {
 		word := text[start:i]
 		if word == "tpl" {
 			tpl = true
-		} else if suspects[word] != 0 && !slices.Contains(found, word) {
+		} else if names[word] != 0 && !slices.Contains(found, word) {
 			found = append(found, word)
 		}
 	}
