@@ -8,9 +8,10 @@ import (
 // Again reports whether other would give the objects of the result again, but for the
 // revision in their stamps: nothing that other asks for is different, and its tree
 // answers all that the render asked of the other one in the same way. What was
-// decrypted does not count as the same, since keys may differ.
+// decrypted does not count as the same, since keys may differ; what was derived does
+// with the same seed, until a certificate is made anew.
 func (r *Result) Again(ctx context.Context, other *Request) (bool, error) {
-	if len(r.Decrypted) > 0 {
+	if len(r.Decrypted) > 0 || !r.renewed.IsZero() && !other.Today.Before(r.renewed) {
 		return false, nil
 	}
 	same := *other
@@ -30,6 +31,6 @@ func (r *Result) Again(ctx context.Context, other *Request) (bool, error) {
 	})
 }
 
-// Hide takes the values that were decrypted for the render out of a text that people
-// read.
+// Hide takes the values that were decrypted or derived for the render out of a text
+// that people read.
 func (r *Result) Hide(text string) string { return r.secrets.Text(text) }

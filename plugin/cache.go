@@ -27,8 +27,9 @@ import (
 //
 // Only answers are kept, as the bytes that go to Argo CD, and charts as the files
 // in which they were found. A refused render is not kept, and nothing for which a
-// file was decrypted: plaintext ends with its request. With determinism=warn, an answer from memory has
-// the random values and the time of the render that it is from.
+// file was decrypted or a value was derived: plaintext ends with its request. With
+// determinism=warn, an answer from memory has the random values and the time of the
+// render that it is from.
 //
 // A Cache is safe for concurrent use. A nil Cache keeps nothing.
 type Cache struct {
@@ -76,6 +77,10 @@ type Answer struct {
 	Warnings   []string
 	// Decrypted are the SOPS files that were decrypted for it.
 	Decrypted []Decrypted
+	// Derived are the fields whose values were derived.
+	Derived []Derived
+	// Seed is the id of the seed, or "".
+	Seed string
 	// Cached says that no engine ran.
 	Cached bool
 }
@@ -107,9 +112,10 @@ func (c *Cache) Render(ctx context.Context, r *Request) (*Answer, error) {
 			return nil, err
 		}
 		fresh := kept{s.view.Trace(), printManifests(result.Objects), Answer{
-			RenderHash: result.RenderHash, Provenance: result.Provenance, Warnings: result.Warnings, Decrypted: result.Decrypted,
+			RenderHash: result.RenderHash, Provenance: result.Provenance, Warnings: result.Warnings,
+			Decrypted: result.Decrypted, Derived: result.Derived, Seed: result.Evidence.Seed,
 		}, result.waivers}
-		if ctx.Err() == nil && len(result.Decrypted) == 0 {
+		if ctx.Err() == nil && len(result.Decrypted) == 0 && len(result.Derived) == 0 {
 			c.keep(key, fresh, earlier)
 		}
 		answer := fresh.again(r.Revision)
@@ -164,7 +170,8 @@ func (s *session) key() (cacheKey, error) {
 		"variables": slices.Sorted(maps.Keys(in.Env)), "refs": in.Refs,
 		"rule":   s.rule,
 		"review": s.Review,
-		"keyed":  s.HashKey != nil, "hashKey": fmt.Sprintf("%x", sha256.Sum256(s.HashKey)),
+		"derive": in.Derive != nil, "seed": fmt.Sprintf("%x", s.seed.digest),
+		"keyed": s.HashKey != nil, "hashKey": fmt.Sprintf("%x", sha256.Sum256(s.HashKey)),
 		"revision": s.Revision != "",
 	})
 	if err != nil {

@@ -119,8 +119,8 @@ func (s *session) check(out *Output, objects []object.Object) []Finding {
 	for _, u := range out.Unstable {
 		o.Unstable[u.Object] = append(o.Unstable[u.Object], u.Path)
 	}
-	decrypted := len(s.tree.Opened()) > 0
-	if decrypted {
+	secret := len(s.tree.Opened()) > 0 || len(out.Derived) > 0
+	if secret { // what is derived stands in no repository either
 		o.Decrypted = s.secrets.In
 	}
 	if lint != nil {
@@ -139,7 +139,7 @@ func (s *session) check(out *Output, objects []object.Object) []Finding {
 		}
 		findings[i] = Finding{Finding: f, Level: lint.Of(f)}
 	}
-	if decrypted {
+	if secret {
 		s.hide(findings)
 	}
 	return findings
@@ -170,7 +170,7 @@ func (s *session) literal() func(object.Object) bool {
 	return func(object.Object) bool { return false }
 }
 
-// hide takes decrypted values out of findings, all in one go, because a search
+// hide takes decrypted and derived values out of findings, all in one go, because a search
 // costs as much as a long text.
 func (s *session) hide(findings []Finding) {
 	var texts []*string

@@ -76,7 +76,7 @@ func TestNativeFieldsHaveParameters(t *testing.T) {
 		}
 	}
 	// And no parameter but hallmark's own stands without a field.
-	own := []string{"renderer", "renderer-version", "determinism", "allow-empty", "config-hash", "helm-string-parameters", "kustomize-helm"}
+	own := []string{"renderer", "renderer-version", "determinism", "random-generation", "random-generations", "random-seed", "allow-empty", "config-hash", "helm-string-parameters", "kustomize-helm"}
 	for _, spec := range Specs() {
 		if !slices.Contains(own, spec.Name) && !slices.Contains(slices.Collect(maps.Values(fields)), spec.Name) {
 			t.Errorf("parameter %q belongs to no field of Argo CD", spec.Name)

@@ -56,9 +56,13 @@ type Parameters struct {
 	DirectoryInclude string
 	DirectoryExclude string
 
-	Determinism string
-	AllowEmpty  bool
-	ConfigHash  bool
+	Determinism       string
+	RandomGeneration  string
+	RandomGenerations map[string]string
+	RandomSeed        string
+
+	AllowEmpty bool
+	ConfigHash bool
 
 	// set remembers which parameters were given, by name.
 	set map[string]bool

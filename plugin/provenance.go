@@ -69,7 +69,7 @@ func (s *session) stamp(files []source.File, out *Output, objects []object.Objec
 	result := &Result{
 		Objects: stamped.Objects, RenderHash: stamped.RenderHash, ObjectHashes: stamped.ObjectHashes,
 		Provenance: provenance, Decrypted: s.tree.Opened(),
-		Findings: s.findings, waivers: s.waivers,
+		Findings: s.findings, waivers: s.waivers, Derived: out.Derived, renewed: out.renewed,
 	}
 	warnings := slices.Clone(out.Warnings)
 	for _, u := range out.Unstable {
@@ -80,6 +80,7 @@ func (s *session) stamp(files []source.File, out *Output, objects []object.Objec
 	}
 	result.Evidence = r.record(in, out, given, files, result)
 	result.Evidence.Lint = s.recorded()
+	result.Evidence.Seed, result.Evidence.Derived = s.seed.ID, recordedDerived(out.Derived)
 	return result, nil
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
-	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/plugin/chart"
 	"hallmark.dev/hallmark/plugin/decrypt"
+	"hallmark.dev/hallmark/plugin/derive"
 	"hallmark.dev/hallmark/plugin/gate"
 	"hallmark.dev/hallmark/plugin/overlay"
 	"hallmark.dev/hallmark/plugin/policy"
@@ -48,6 +48,9 @@ type Input struct {
 	KubeVersion string
 	APIVersions []string
 
+	// Derive says how charts derive what they make at random; nil where they do not.
+	Derive *derive.Options
+
 	loaded func()  // called when the sources are read and the engine begins
 	crew   *crew   // works on the render
 	charts *charts // nil where no chart is kept
@@ -61,9 +64,14 @@ type Output struct {
 	// Unstable are fields that differ from render to render. They are found
 	// only if the determinism parameter asks for it.
 	Unstable []Unstable
+	// Derived are the fields whose values were derived, where Input.Derive asks for
+	// that.
+	Derived []Derived
 	// Noticed are template functions that the evidence names.
 	Noticed  []string
 	Warnings []string
+
+	renewed time.Time // see Result
 }
 
 // Unstable is a field that differs from render to render.
@@ -73,7 +81,8 @@ type Unstable struct {
 	// Path leads to the field; it is empty if the whole object differs.
 	Path stamp.Path
 	// Reason says why the render is not stable where no field shows it: it fails
-	// at another time, or the time in it cannot be moved.
+	// at another time, or the time in it cannot be moved. Of a field it says why its
+	// value cannot be derived.
 	Reason string
 	// Calls are the template functions that can be the reason.
 	Calls []chart.Call
@@ -104,9 +113,13 @@ type session struct {
 	rule     *policy.Rule
 	view     *source.View // the tree as it is stored
 	tree     *decrypt.FS  // the tree as renderers see it
-	secrets  *redact.Values
+	secrets  *secrets
 	in       *Input
 	renderer Renderer
+
+	seed Seed // the one in use, where in.Derive is set
+	// underived is what is not there to derive values with, or "".
+	underived need
 
 	// What the release rules found, where linted says that they were checked.
 	linted   bool
@@ -119,13 +132,19 @@ type session struct {
 func (r *Request) open(ctx context.Context, c *crew, asStored bool) (*session, error) {
 	s := &session{Request: r, rule: r.rule(), view: r.Tree.View(), secrets: &c.secrets}
 	s.tree = decrypt.New(s.view, decrypt.Options{
-		Keys: r.Keys, Context: ctx, Permit: permit(s.rule), Secrets: s.secrets, AsStored: asStored,
+		Keys: r.Keys, Context: ctx, Permit: permit(s.rule), Secrets: &s.secrets.decrypted, AsStored: asStored,
 	})
 	r.enter(StageLoad, "")
 	var err error
-	s.in, s.renderer, err = s.resolve()
+	var asked bool
+	s.in, s.renderer, asked, err = s.resolve()
 	if err != nil {
 		return nil, err
+	}
+	if !asStored {
+		if err := s.seeded(asked); err != nil {
+			return nil, err
+		}
 	}
 	name, _, _ := strings.Cut(s.renderer.Version(), "/")
 	r.enter(StageLoad, name)
@@ -143,6 +162,13 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 	for i := range out.Unstable {
 		out.Unstable[i].Path = s.named(out.Unstable[i].Path)
 	}
+	for i := range out.Derived {
+		d := &out.Derived[i]
+		d.Path = s.named(d.Path)
+		for n, name := range d.Names {
+			d.Names[n] = s.secrets.decrypted.Text(name)
+		}
+	}
 	s.enter(StageGate, "")
 	objects, err := gate.Expand(out.Objects)
 	if err != nil {
@@ -156,7 +182,11 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 	check := gate.Check(objects, gate.Options{
 		AllowEmpty: in.Parameters.AllowEmpty, Namespace: s.Namespace, MaxObjects: in.Limits.Objects,
 	})
-	unstable, outside := refuseUnstable(out, in.Parameters.Determinism == DeterminismWarn), s.outsideSecrets(out, objects)
+	out.Warnings = append(out.Warnings, s.noEffect()...)
+	unstable, outside := s.refuseUnstable(out), s.outsideSecrets(out, objects)
+	if unstable == nil {
+		unstable = s.rotated(out)
+	}
 	var denied error
 	if check == nil { // rules take for granted what the gate demands of an object
 		denied = s.lint(out, objects)
@@ -173,51 +203,53 @@ func (s *session) render(ctx context.Context) (*Result, error) {
 // out of the hashes as a whole.
 func (s *session) named(p stamp.Path) stamp.Path {
 	for i, step := range p {
-		if key, isKey := step.(string); isKey && s.secrets.Text(key) != key {
+		if key, isKey := step.(string); isKey && s.secrets.decrypted.Text(key) != key {
 			return p[:i]
 		}
 	}
 	return p
 }
 
-// resolve settles the parameters, the folder and the renderer.
-func (s *session) resolve() (*Input, Renderer, error) {
+// resolve settles the parameters, the folder and the renderer. derives says that the
+// application asks for derived values.
+func (s *session) resolve() (in *Input, renderer Renderer, derives bool, err error) {
 	r, view, dir := s.Request, s.view, path.Clean(s.Path)
 	if !fs.ValidPath(dir) {
-		return nil, nil, fmt.Errorf("application path %q leaves the repository root", r.Path)
+		return nil, nil, false, fmt.Errorf("application path %q leaves the repository root", r.Path)
 	}
 	info, err := fs.Stat(view, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("application path %q does not exist", r.Path)
+		return nil, nil, false, fmt.Errorf("application path %q does not exist", r.Path)
 	case err != nil:
-		return nil, nil, err
+		return nil, nil, false, err
 	case !info.IsDir():
-		return nil, nil, fmt.Errorf("application path %q is a file, want a folder", r.Path)
+		return nil, nil, false, fmt.Errorf("application path %q is a file, want a folder", r.Path)
 	}
 	parameters, err := loadFile(view, dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	parameters = parameters.override(r.Parameters)
 	if err := parameters.validate(); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if r.Tolerant && parameters.Determinism == "" && s.rule.Determinism == "" {
 		parameters.Determinism = DeterminismWarn
 	}
+	derives = parameters.Determinism == DeterminismDerive
 	if err := grant(s.rule, &parameters); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if r.Helm != "" {
 		parameters.KustomizeHelm = r.Helm
 		parameters.mark("kustomize-helm")
 	}
-	renderer, err := choose(view, dir, parameters, s.rule, r.Helm)
+	renderer, err = choose(view, dir, parameters, s.rule, r.Helm)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	in := &Input{
+	in = &Input{
 		FS: s.tree, Dir: dir, Name: r.instance(), Namespace: r.Namespace,
 		Parameters: parameters, Env: r.environment(), Refs: r.Refs, Limits: r.limits(),
 		KubeVersion: r.KubeVersion, APIVersions: nonEmpty(r.APIVersions),
@@ -229,9 +261,9 @@ func (s *session) resolve() (*Input, Renderer, error) {
 		in.APIVersions = parameters.APIVersions
 	}
 	if in.KubeVersion, err = genericVersion(in.KubeVersion); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	return in, renderer, nil
+	return in, renderer, derives, nil
 }
 
 // nonEmpty drops empty entries: Argo CD sends KUBE_API_VERSIONS set but empty
@@ -240,7 +272,7 @@ func nonEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// validate checks the parameters that have a closed set of values.
+// validate checks the parameters that have a closed set of values, or are numbers.
 func (p *Parameters) validate() error {
 	oneOf := func(name, value string, allowed ...string) error {
 		if value == "" || slices.Contains(allowed, value) {
@@ -248,10 +280,12 @@ func (p *Parameters) validate() error {
 		}
 		return fmt.Errorf("parameter %q: got %q, want one of %s", name, value, strings.Join(allowed, ", "))
 	}
+	_, _, generations := p.generations()
 	return errors.Join(
 		oneOf("renderer", p.Renderer, RendererHelm3, RendererHelm4, RendererKustomize, RendererPlain),
-		oneOf("determinism", p.Determinism, DeterminismEnforce, DeterminismWarn),
+		oneOf("determinism", p.Determinism, DeterminismEnforce, DeterminismDerive, DeterminismWarn),
 		oneOf("kustomize-helm", p.KustomizeHelm, RendererHelm3, RendererHelm4),
+		generations,
 	)
 }
 
@@ -324,9 +358,10 @@ func discover(fsys fs.FS, dir string) (string, error) {
 // refuseUnstable turns unstable fields into the error of the determinism gate.
 // Where fields may differ, the set of objects still may not: no hash would mean
 // anything.
-func refuseUnstable(out *Output, fieldsMay bool) error {
+func (s *session) refuseUnstable(out *Output) error {
+	fieldsMay := s.in.Parameters.Determinism == DeterminismWarn
 	var list diag.List
-	clock, lookup := false, slices.Contains(out.Noticed, "lookup")
+	clock, random, lookup := false, false, slices.Contains(out.Noticed, "lookup")
 	for _, u := range out.Unstable {
 		if fieldsMay && len(u.Path) > 0 {
 			continue
@@ -334,19 +369,38 @@ func refuseUnstable(out *Output, fieldsMay bool) error {
 		list.Add(&diag.Error{File: u.Origin, Msg: u.message()})
 		for _, c := range u.Calls {
 			clock = clock || c.Function == "now" || c.Function == "ago"
+			random = random || derivable(c.Function)
 		}
+	}
+	if len(list) == 0 {
+		if s.underived != "" && len(out.Unstable) > 0 {
+			out.Warnings = append(out.Warnings, "without a "+string(s.underived)+" nothing is derived: the fields that differ are left out here, as with determinism=warn")
+		}
+		return nil
 	}
 	hint := "set the value explicitly, for example from a Secret that is not rendered here; determinism=warn accepts the difference and leaves the field out of the hash"
 	switch {
+	case s.underived != "":
+		hint = fmt.Sprintf("values are derived here, and there is no %s to derive them from: %s", s.underived, s.underived.hint())
+	case s.in.Derive != nil:
+		hint = "what is not understood is not derived: set the value explicitly, for example from a Secret that is not rendered here"
+	case lookup && random:
+		hint = "the chart looks for an existing object with lookup, which is empty outside a cluster, so it makes a new value on each render: determinism=derive makes one that stays, from a seed of the platform team; or set the value explicitly"
 	case lookup:
 		hint = "the chart looks for an existing object with lookup, which is empty outside a cluster, so it makes a new value on each render: set the value explicitly"
+	case random:
+		hint = "determinism=derive makes a value that stays, from a seed of the platform team; or " + hint
 	case clock:
 		hint = "the output depends on the time of rendering: set the value explicitly, or remove it"
 	}
-	if len(list) == 0 {
-		return nil
-	}
 	return diag.WithHint(list.Err(), hint)
+}
+
+// derivable reports whether determinism=derive replaces what a template function
+// makes at random.
+func derivable(function string) bool {
+	return strings.HasPrefix(function, "rand") || strings.HasPrefix(function, "gen") ||
+		slices.Contains([]string{"uuidv4", "shuffle", "bcrypt", "htpasswd"}, function)
 }
 
 // message names the object, the field and the calls that can be the reason.
@@ -359,8 +413,11 @@ func (u Unstable) message() string {
 		}
 	}
 	msg := what + " differs from render to render"
-	if u.Reason != "" {
+	switch {
+	case u.Reason != "" && u.Object == (object.ID{}):
 		msg = u.Reason
+	case u.Reason != "":
+		msg += ", and is not derived: " + u.Reason
 	}
 	const most = 4
 	for i, c := range u.Calls {

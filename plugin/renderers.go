@@ -14,6 +14,7 @@ import (
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/chart"
+	"hallmark.dev/hallmark/plugin/derive"
 	"hallmark.dev/hallmark/plugin/directory"
 	"hallmark.dev/hallmark/plugin/overlay"
 	"hallmark.dev/hallmark/plugin/stamp"
@@ -40,17 +41,29 @@ func (h helmRenderer) Render(ctx context.Context, in *Input) (*Output, error) {
 		return nil, err
 	}
 	in.loaded()
+	opts.Derive = in.Derive
 	rendered, err := ch.Render(ctx, h.engine, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Output{
+	in.hide(rendered)
+	out := &Output{
 		Objects:  rendered.Objects,
 		Version:  h.Version(),
 		Unstable: unstableFields(rendered.Findings),
 		Noticed:  rendered.Noticed,
 		Warnings: rendered.Warnings,
-	}, nil
+		renewed:  rendered.Until,
+	}
+	out.addDerived(rendered.Objects, rendered.Derived, in.Derive)
+	return out, nil
+}
+
+// hide makes the values that a chart derived known to the messages of the request.
+func (in *Input) hide(rendered *chart.Output) {
+	for _, value := range rendered.Secrets {
+		in.crew.secrets.derived.Add(value)
+	}
 }
 
 func (in *Input) readFile(name string) ([]byte, error) { return fs.ReadFile(in.FS, name) }
@@ -182,6 +195,11 @@ func (k kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, erro
 	if inflated.used {
 		out.Version += "+" + rendererVersion(engine)
 	}
+	out.Derived, out.renewed = inflated.derived.Derived, inflated.derived.renewed
+	if clashes := inflated.clashes(); len(clashes) > 0 {
+		out.Unstable = clashes
+		return out, nil
+	}
 	out.Unstable, err = inflated.unstable(ctx, objects, opts)
 	return out, err
 }
@@ -199,6 +217,24 @@ type inflator struct {
 	whole    []chart.Finding // those that are about no field
 	noticed  []string
 	warnings []string
+	derived  Output // Derived and renewed of all charts
+}
+
+// clashes are derived fields that two charts of the kustomization have in common, or
+// that one has which is built twice: their values would be the same.
+func (i *inflator) clashes() (out []Unstable) {
+	known := map[string]bool{}
+	for _, d := range i.derived.Derived {
+		field := d.namespace + "\n" + d.name
+		switch {
+		case len(d.Names) == 0: // made stable, and not of a value of its own
+			continue
+		case known[field]:
+			out = append(out, Unstable{Object: d.Object, Origin: i.in.Dir, Path: d.Path, Reason: "another chart of the kustomization has the same field, and would get the same value: give each a releaseName or a namespace of its own"})
+		}
+		known[field] = true
+	}
+	return out
 }
 
 // unstable finds the fields of the built objects that the charts' unstable ones
@@ -260,6 +296,13 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 		KubeVersion: c.KubeVersion, APIVersions: c.APIVersions,
 		SkipCRDs: !c.IncludeCRDs, SkipHooks: c.SkipHooks, SkipTests: c.SkipTests,
 		Prove: true, MaxOutput: i.in.Limits.OutputBytes, Unseal: i.in.readFile,
+		Derive: i.in.Derive,
+	}
+	if i.in.Derive != nil && c.Namespace != "" {
+		// Where the kustomization says whose namespace the objects are for.
+		own := *i.in.Derive
+		own.Scope.Namespace = c.Namespace
+		o.Derive = &own
 	}
 	for n, data := range c.Values {
 		o.Values = append(o.Values, chart.Document{Name: fmt.Sprintf("values %d of chart %s", n+1, c.Name), Data: data})
@@ -271,6 +314,8 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 		return nil, err
 	}
 	i.used = true
+	i.in.hide(out)
+	i.add(out, o.Derive)
 	i.findings = append(i.findings, out.Findings...)
 	i.warnings = append(i.warnings, out.Warnings...)
 	for _, name := range out.Noticed {
@@ -287,6 +332,14 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 		}
 	}
 	return out.Stream(), nil
+}
+
+// add takes up what a chart derived.
+func (i *inflator) add(out *chart.Output, o *derive.Options) {
+	i.derived.addDerived(out.Objects, out.Derived, o)
+	if until := out.Until; !until.IsZero() && (i.derived.renewed.IsZero() || until.Before(i.derived.renewed)) {
+		i.derived.renewed = until
+	}
 }
 
 // kustomizeOptions translates the parameters as Argo CD's kustomize.Build does.

@@ -25,6 +25,7 @@ const (
 // The values of the determinism parameter.
 const (
 	DeterminismEnforce = "enforce"
+	DeterminismDerive  = "derive"
 	DeterminismWarn    = "warn"
 )
 
@@ -61,7 +62,8 @@ type Request struct {
 	// then. It is empty but for a preview.
 	Helm string
 	// Tolerant makes DeterminismWarn the default where neither parameters nor the
-	// policy say something, for a preview or a review.
+	// policy say something, for a preview or a review, and takes it for
+	// DeterminismDerive where there are no Seeds.
 	Tolerant bool
 	Limits   Limits
 	// Policy is what the platform team allows, and more than the application's
@@ -72,13 +74,17 @@ type Request struct {
 	Keys Keys
 	// HashKey keys the hashes of Secret values. Without it they are left out.
 	HashKey stamp.Key
+	// Seeds are what values are derived from with determinism=derive, where the policy
+	// allows that: the first, or the one that the parameter random-seed names.
+	Seeds []Seed
 	// Version is hallmark's own version, for the evidence.
 	Version string
 
 	// Review asks for what all release rules find that the policy does not switch
 	// off, and refuses the render for none of it.
 	Review bool
-	// Today decides which waivers have expired; the zero time is before all of them.
+	// Today is the time of the request. It decides which waivers have expired, and how
+	// long derived certificates are valid; the zero time is before all waivers.
 	Today time.Time
 	// HealthChecked reports whether Argo CD can tell the health of a custom
 	// resource, beside those that the policy names. It is the same for all requests
@@ -130,6 +136,9 @@ type Result struct {
 	Provenance stamp.Provenance
 	// Decrypted are the SOPS files that were decrypted for it, sorted by path.
 	Decrypted []Decrypted
+	// Derived are the fields whose values were derived from a seed, in the order of the
+	// charts' documents.
+	Derived []Derived
 	// Warnings are one line each, for people; they never hold values.
 	Warnings []string
 	// Findings are those of the release rules, in the order of their places, where
@@ -141,8 +150,9 @@ type Result struct {
 	key     cacheKey // see Again
 	view    *source.View
 	helm    string
-	secrets *redact.Values
+	secrets *secrets
 	waivers time.Time // the first instant at which a waiver runs out, see rules.WaivedUntil
+	renewed time.Time // when a derived certificate is made anew; the zero time is never
 }
 
 // Limits bound one render. A field that is zero takes its value from

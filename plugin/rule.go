@@ -49,11 +49,14 @@ const hintWish = "ask for something stricter, or let the platform team change th
 // than the rule allows.
 func grant(rule *policy.Rule, p *Parameters) error {
 	var faults []error
-	switch {
-	case rule.Determinism == DeterminismEnforce && p.Determinism == DeterminismWarn:
-		faults = append(faults, fmt.Errorf("parameter %q: %q is weaker than %q, which holds by %s", "determinism", p.Determinism, rule.Determinism, rule))
-	case p.Determinism == "":
+	switch mode := p.Determinism; {
+	case mode == "":
 		p.Determinism = rule.Determinism
+	case rule.AllowsDeterminism(mode):
+	case mode == DeterminismDerive:
+		faults = append(faults, fmt.Errorf("parameter %q: %q is not allowed by %s", "determinism", mode, rule))
+	default:
+		faults = append(faults, fmt.Errorf("parameter %q: %q is weaker than %q, which holds by %s", "determinism", mode, rule.Determinism, rule))
 	}
 	if p.AllowEmpty && !rule.AllowEmpty {
 		faults = append(faults, fmt.Errorf("parameter %q: an empty render is not allowed by %s", "allow-empty", rule))

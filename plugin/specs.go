@@ -114,12 +114,21 @@ var specs = []ParameterSpec{
 		"Glob of the files to leave out, relative to the folder, such as *-test.yaml. It wins over directory-include."),
 
 	defaulted(text("determinism", "Determinism", func(p *Parameters) any { return &p.Determinism },
-		"What happens to output that differs from render to render: enforce refuses it, warn accepts fields that differ and keeps them out of the hash."), DeterminismEnforce),
+		"What happens to output that differs from render to render: enforce refuses it, derive makes passwords, keys and certificates from the platform team's seed, so that they stay as they are, and warn accepts fields that differ and keeps them out of the hash."), DeterminismEnforce),
+	defaulted(numbers(text("random-generation", "Random generation", func(p *Parameters) any { return &p.RandomGeneration },
+		"With determinism derive: a number that is counted up to give all derived passwords, keys and certificates of the application new values.")), "0"),
+	numbers(table("random-generations", "Random generations", func(p *Parameters) any { return &p.RandomGenerations },
+		"The same for single fields, by the names that hallmark random list prints, such as "+exampleField+" with 1. It counts beside random-generation.")),
+	text("random-seed", "Random seed", func(p *Parameters) any { return &p.RandomSeed },
+		"With determinism derive: the seed that values are derived from, by the name of its file. By default the first that the platform team mounts."),
 	toggle("config-hash", "Config hash", func(p *Parameters) any { return &p.ConfigHash },
 		"Whether the pod template of a workload gets a hash of the ConfigMaps and Secrets of this render that its containers read or mount, so that a change of one rolls it. Secrets count under the platform team's key, and without that key such a workload is refused."),
 	toggle("allow-empty", "Allow empty", func(p *Parameters) any { return &p.AllowEmpty },
 		"Accepts a render without objects. With pruning that deletes the application's objects, so by default it is refused."),
 }
+
+// exampleField is a name as [derive.Name] gives it.
+const exampleField = "Secret/db/data/password"
 
 func text(name, title string, field func(*Parameters) any, tooltip string) ParameterSpec {
 	return ParameterSpec{Name: name, Title: title, Tooltip: tooltip, Type: "string", ItemType: "string", field: field}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"hallmark.dev/hallmark/internal/redact"
 	"hallmark.dev/hallmark/plugin/chart"
 	"hallmark.dev/hallmark/plugin/decrypt"
 	"hallmark.dev/hallmark/plugin/overlay"
@@ -29,9 +28,9 @@ func within[T any](ctx context.Context, r *Request, render func(context.Context,
 // crew are the goroutines that work on a request.
 type crew struct {
 	ended func() // called when the last has ended; may be nil
-	// secrets are the decrypted values that they work with. No error of theirs
-	// leaves without having passed it.
-	secrets redact.Values
+	// secrets are the decrypted and derived values that they work with. No error of
+	// theirs leaves without having passed it.
+	secrets secrets
 
 	mu    sync.Mutex
 	count int

@@ -23,7 +23,9 @@ or GLOB names folders to render as they are.
 
 The order of objects and the files that they are in are no difference. Objects with a
 generated suffix in their names count as renamed. Values of Secrets are compared and
-not shown, wherever else they stand; fields that differ on each render are left out.
+not shown, wherever else they stand; fields that differ on each render are left out. So
+are those that an application derives (determinism=derive), unless --seed-file gives the
+seed.
 An Application's own manifest counts as one of its objects where it differs.
 
 What is not wanted by --include and --exclude is rendered all the same where it may bring

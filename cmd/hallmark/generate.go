@@ -13,6 +13,7 @@ import (
 // generateFlags are the flags of `hallmark generate`.
 type generateFlags struct {
 	workingFlags
+	seeds           seedFlags
 	hashKey, output string
 }
 
@@ -25,6 +26,7 @@ func generateCommand(env *environment) *cobra.Command {
 	}
 	f.register(cmd)
 	f.trust.registerKeys(cmd, pluginKeys)
+	f.seeds.register(cmd, pluginSeeds)
 	cmd.Flags().StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml, or json for one compact object a line, which Argo CD reads faster")
 	return cmd
@@ -38,10 +40,18 @@ func (env *environment) generate(ctx context.Context, f *generateFlags) error {
 	if err != nil {
 		return err
 	}
+	seeds, err := f.seeds.pluginFiles(env)
+	if err != nil {
+		return err
+	}
+	f.outside = f.seeds.outOfRepository
 	if err := env.working(&f.workingFlags, request); err != nil {
 		return err
 	}
 	env.judge(request)
+	if request.Seeds, err = readSeeds(seeds); err != nil {
+		return err
+	}
 	if request.HashKey, err = readKey(f.hashKey); err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ A finding is at the file of the repository that the object is written in, and at
 line of its field where that can be told; for a subchart that is packed it is at the
 line of Chart.yaml that asks for it. Fields that differ from render to render are a
 warning here, unless the parameter determinism or the policy enforces that none does.
+Where they are derived (determinism=derive) that takes --seed-file, without which they are
+a warning as well.
 
 The findings are the result and on standard output; the exit code is 1 where one of
 them fails the run (--fail-on) or the application cannot be rendered. With -o json the

@@ -133,6 +133,8 @@ type explainedGrant struct {
 	Decryption  *explainedDecryption `json:"decryption"`
 	FetchCharts bool                 `json:"fetchCharts"`
 	Determinism string               `json:"determinism"`
+	Allowed     []string             `json:"determinismAllowed"`
+	Derivation  *explainedDerivation `json:"derivation"`
 	AllowEmpty  bool                 `json:"allowEmpty"`
 	Limits      explainedLimits      `json:"limits"`
 	Lint        *explainedLint       `json:"lint"`
@@ -157,6 +159,11 @@ type explainedDecryption struct {
 	OutsideSecrets string          `json:"outsideSecrets"`
 }
 
+type explainedDerivation struct {
+	Project        string `json:"project,omitempty"`
+	OutsideSecrets string `json:"outsideSecrets"`
+}
+
 type explainedKeys struct {
 	Kind  string   `json:"kind"`
 	Names []string `json:"names"` // null where every key of the kind may be used
@@ -179,9 +186,13 @@ func explainPolicy(p *policy.Policy, s policy.Subject) explanation {
 		Considered: []explainedRule{},
 		Allows: explainedGrant{
 			Renderers: rule.Renderers, Determinism: rule.Determinism, AllowEmpty: rule.AllowEmpty,
-			Limits: explainLimits(rule.Limits),
+			Allowed: append([]string{policy.Enforce}, rule.Lenient...),
+			Limits:  explainLimits(rule.Limits),
 		},
 		rule: rule,
+	}
+	if d := rule.Derivation; d != nil {
+		e.Allows.Derivation = &explainedDerivation{d.Project, d.OutsideSecrets}
 	}
 	if rule.Renderers == nil {
 		e.Allows.Renderers = policy.Renderers()
@@ -275,7 +286,13 @@ func (e explanation) text() string {
 		setting("decryption.outsideSecrets", d.OutsideSecrets)
 	}
 	setting("fetchCharts", e.Allows.FetchCharts)
-	setting("determinism", e.Allows.Determinism)
+	setting("determinism", e.Allows.determinism())
+	if d := e.Allows.Derivation; d != nil {
+		if d.Project != "" {
+			setting("derivation.project", d.Project)
+		}
+		setting("derivation.outsideSecrets", d.OutsideSecrets)
+	}
 	setting("allowEmpty", e.Allows.AllowEmpty)
 	given, l := e.rule.Limits, e.Allows.Limits
 	limit("files", l.Files, given.Files > 0)
@@ -287,6 +304,15 @@ func (e explanation) text() string {
 	limit("renderTime", l.RenderTime, given.RenderTime > 0)
 	e.Allows.Lint.settings(setting)
 	return b.String()
+}
+
+// determinism is what holds, with what an application may ask for in place of it.
+func (g explainedGrant) determinism() string {
+	others := slices.DeleteFunc(slices.Clone(g.Allowed), func(mode string) bool { return mode == g.Determinism })
+	if len(others) == 0 {
+		return g.Determinism
+	}
+	return fmt.Sprintf("%s (an application may ask for %s)", g.Determinism, strings.Join(others, ", "))
 }
 
 // settings shows the section, one setting a line.

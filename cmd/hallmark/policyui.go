@@ -31,7 +31,8 @@ With -o json the same is one object:
   allows      renderers (a list), decryption (null, or keys, roles and
               outsideSecrets; each of keys has kind and names, a list of globs, or
               null where every key of the kind may be used), fetchCharts,
-              determinism, allowEmpty, limits by name, renderTime as text such as
+              determinism, determinismAllowed (what an application may ask for),
+              derivation (null where nothing is derived, or outsideSecrets), allowEmpty, limits by name, renderTime as text such as
               "1m20s", and lint (null where no release rules are checked, or default,
               rules: a level by id, waivers, healthChecks: each with group and kinds,
               and policies: the names of the team's own rules)`

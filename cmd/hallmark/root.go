@@ -51,7 +51,7 @@ func rootCommand(env *environment) *cobra.Command {
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
-		renderCommand(env), generateCommand(env), parametersCommand(env), serveCommand(env), verifyCommand(env), compareCommand(env), lintCommand(env), policyCommand(env), healthCommand(env), ledgerCommand(env), versionCommand(env))
+		renderCommand(env), generateCommand(env), parametersCommand(env), serveCommand(env), verifyCommand(env), compareCommand(env), lintCommand(env), randomCommand(env), policyCommand(env), healthCommand(env), ledgerCommand(env), versionCommand(env))
 	for _, cmd := range root.Commands() {
 		args := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, given []string) error {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ type serveFlags struct {
 	cacheBytes                int64
 	limits                    limitFlags
 	trust                     trustFlags
+	seeds                     seedFlags
 	confine                   confineFlags
 	hashKey, discover         string
 	drainDelay, drainTimeout  time.Duration
@@ -61,6 +63,7 @@ func serveCommand(env *environment) *cobra.Command {
 	f.limits.register(cmd)
 	f.trust.registerPolicy(cmd, pluginPolicy+"; a change of it is read without a restart")
 	f.trust.registerKeys(cmd, pluginKeys)
+	f.seeds.register(cmd, pluginSeeds+"; a change of it is read without a restart")
 	f.confine.register(cmd)
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.discover, "discover", string(server.DiscoverNone), "`which` folders are taken for Applications that name no plugin: none, marked (with a hallmark.yaml) or all (those, charts and kustomizations); for each question repo-server sends the repository once more")
@@ -87,7 +90,7 @@ func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
-	mounts := append([]string{cmp.Or(f.trust.policy, policy.DefaultFile), f.hashKey}, options.Keys.Paths...)
+	mounts := slices.Concat([]string{cmp.Or(f.trust.policy, policy.DefaultFile), f.hashKey}, f.seeds.files, options.Keys.Paths)
 	if err := f.confine.confine(options.Log, env, filepath.Dir(listener.Addr().String()), mounts...); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -133,6 +136,13 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	if o.Keys, err = env.pluginKeys(&f.trust); err != nil {
 		return nil, err
 	}
+	seeds, err := f.seeds.pluginFiles(env)
+	if err != nil {
+		return nil, err
+	}
+	if o.Seeds, err = watchSeeds(seeds, reportSeeds(o.Log)); err != nil {
+		return nil, err
+	}
 	if o.TreeLimits, err = f.limits.set(&o.Limits); err != nil {
 		return nil, err
 	}
@@ -168,6 +178,17 @@ func reportPolicy(log *slog.Logger) func(error) {
 			return
 		}
 		log.Info("the policy changed and is in force")
+	}
+}
+
+// reportSeeds logs what became of a change of the seeds.
+func reportSeeds(log *slog.Logger) func(error) {
+	return func(err error) {
+		if err != nil {
+			log.Error("the seeds changed and are not taken: those that were read before count", "error", describe(err))
+			return
+		}
+		log.Info("the seeds changed and are in use")
 	}
 }
 

@@ -29,17 +29,20 @@ else plain YAML. Parameters come from hallmark.yaml in DIR and from --param and
 
 SOPS files are decrypted in memory when they are read, with the keys that sops itself
 would find and those of --keys. With --policy only what the platform team allows is
-done, as in the plugin.`
+done, as in the plugin. Values that a chart makes at random are refused, or derived
+from the seed of --seed-file (determinism=derive; see hallmark random).`
 
 const renderExample = `  hallmark render examples/checkout
   hallmark render --app checkout --namespace shop --param 'value-files[]=values-production.yaml' examples/checkout
   hallmark render --param renderer=helm4 --param 'helm-parameters[replicas]=5' examples/checkout
   hallmark render --evidence checkout.json examples/checkout-kustomize/overlays/production
-  hallmark render --policy policy.yaml --project shop --namespace shop examples/checkout`
+  hallmark render --policy policy.yaml --project shop --namespace shop examples/checkout
+  hallmark render --param determinism=derive --seed-file seed-2027 examples/checkout`
 
 const generateHelp = `Render, gate and stamp the application in the working folder from what Argo CD says
 of it in the ARGOCD_* environment, as argocd-cmp-server runs it. On failure nothing
-is printed but the reason. What the policy allows is decrypted with mounted keys.
+is printed but the reason. What the policy allows is decrypted with mounted keys, and
+derived from a mounted seed.
 
 The kernel bounds one variable of the environment at 128 KiB, and with it the
 application's parameters; hallmark serve has no such bound.`
@@ -50,7 +53,8 @@ const generateExample = `  hallmark generate
 const serveHelp = `Answer Argo CD's repo-server as a config management plugin, on the socket
 <name>.sock in the plugins folder, until SIGTERM or SIGINT. The repository of each
 request is unpacked into memory, never to disk. What the policy allows is decrypted
-there; the policy and the keys are read again when they change.
+there, or derived from a seed; the policy, the keys and the seeds are read again when
+they change.
 
 Logs go to standard error. --http-address serves /metrics for Prometheus, /healthz
 and /readyz.`

@@ -48,6 +48,11 @@ func full() Record {
 			{Object: web, Pointer: "/spec/template/metadata/annotations/a.io~1rolled", Template: "web/templates/web.yaml", Function: "now"},
 			{Object: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "id"}, Pointer: "/data/id"},
 		},
+		Seed: "seed-2026",
+		Derived: []Derived{
+			{Object: object.ID{Kind: "Secret", Namespace: "shop", Name: "db"}, Field: "/data/password", Reason: "randAlphaNum", Names: []string{"Secret/db/data/password"}, Generation: 2},
+			{Object: web, Field: "/spec/template/metadata/annotations/checksum~1config", Reason: "checksum,randAlphaNum", Names: []string{"Secret/db/data/user", "Secret/db/data/password"}},
+		},
 		Functions: []string{"now", "lookup"},
 		Lint: &Lint{Findings: []Finding{
 			{Rule: "job-deadline", Level: "deny", Object: object.ID{Group: "batch", Kind: "Job", Namespace: "shop", Name: "migrate"}, Field: "/spec/activeDeadlineSeconds",
@@ -175,6 +180,8 @@ func TestOrderDoesNotCount(t *testing.T) {
 		slices.Reverse(r.Files)
 		slices.Reverse(r.APIVersions)
 		slices.Reverse(r.Ignored)
+		slices.Reverse(r.Derived)
+		slices.Reverse(r.Derived[0].Names)
 		slices.Reverse(r.Lint.Findings)
 		slices.Reverse(r.Functions)
 		slices.Reverse(r.Objects)
@@ -219,6 +226,8 @@ func TestRoundTrip(t *testing.T) {
 				cmpopts.EquateApproxTime(0),
 				cmpopts.SortSlices(func(a, b Parameter) bool { return a.Name < b.Name }),
 				cmpopts.SortSlices(func(a, b Ignored) bool { return a.Object.Compare(b.Object) < 0 }),
+				cmpopts.SortSlices(func(a, b Derived) bool { return a.Object.Compare(b.Object) < 0 }),
+				cmpopts.SortSlices(func(a, b string) bool { return a < b }),
 				cmpopts.SortSlices(func(a, b Finding) bool { return a.Object.Compare(b.Object) < 0 }),
 				cmpopts.SortSlices(func(a, b Object) bool { return a.ID.Compare(b.ID) < 0 }),
 			}
@@ -243,6 +252,7 @@ func TestMarshalErrors(t *testing.T) {
 		{"object", func(r *Record) { r.Objects = []Object{{ID: id}} }, `the digest of ConfigMap "a" is "", want sha256: and 64 hex digits`},
 		{"pointer", func(r *Record) { r.Ignored = []Ignored{{Object: id, Pointer: "data.a"}} }, `ignored field of ConfigMap "a": "data.a" is not a JSON pointer to a field`},
 		{"root pointer", func(r *Record) { r.Ignored = []Ignored{{Object: id}} }, `ignored field of ConfigMap "a": "" is not a JSON pointer to a field`},
+		{"derived pointer", func(r *Record) { r.Derived = []Derived{{Object: id, Field: "data.a"}} }, `derived field of ConfigMap "a": "data.a" is not a JSON pointer to a field`},
 		{"parameter twice", func(r *Record) {
 			r.Parameters = []Parameter{{Name: "a", Value: "hunter2"}, {Name: "a", Value: "hunter2", Sensitive: true}}
 		}, `parameter "a" is given twice`},

@@ -16,7 +16,7 @@ import (
 
 // Marshal returns r as indented JSON with a newline at its end. Equal records
 // give equal bytes; the order of files, objects, parameters, API versions,
-// functions, findings and ignored fields does not count. r is only read.
+// functions, findings, ignored and derived fields does not count. r is only read.
 //
 // An error says which part of r cannot be recorded: a digest or pointer of the
 // wrong form, a parameter given twice or without a JSON form. It holds no value.
@@ -119,7 +119,7 @@ func (r Record) internalParameters() (internalParameters, error) {
 		KubeVersion:  r.KubeVersion,
 		APIVersions:  sortedSet(r.APIVersions),
 		Limits:       r.Limits,
-		Determinism:  determinism{Mode: r.Determinism},
+		Determinism:  determinism{Mode: r.Determinism, Seed: validUTF8(r.Seed)},
 		Functions:    sortedSet(r.Functions),
 		Lint:         r.lint(),
 	}
@@ -139,7 +139,23 @@ func (r Record) internalParameters() (internalParameters, error) {
 			Object: objectRef(i.Object), Pointer: i.Pointer, Template: i.Template, Function: i.Function,
 		})
 	}
+	for _, d := range slices.SortedFunc(slices.Values(r.Derived), compareDerived) {
+		if !validPointer(d.Field) {
+			return internalParameters{}, fmt.Errorf("derived field of %s: %q is not a JSON pointer to a field", d.Object, d.Field)
+		}
+		names := []string{}
+		for _, name := range sortedSet(d.Names) {
+			names = append(names, validUTF8(name))
+		}
+		out.Determinism.Derived = append(out.Determinism.Derived, derivedField{
+			Object: objectRef(d.Object), Field: validUTF8(d.Field), Reason: d.Reason, Names: names, Generation: d.Generation,
+		})
+	}
 	return out, nil
+}
+
+func compareDerived(a, b Derived) int {
+	return cmp.Or(a.Object.Compare(b.Object), strings.Compare(a.Field, b.Field), strings.Compare(a.Reason, b.Reason))
 }
 
 // lint has the findings in the order of their objects.

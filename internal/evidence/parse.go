@@ -81,6 +81,12 @@ func Parse(file string, text []byte) (Record, error) {
 			Object: object.ID(i.Object), Pointer: i.Pointer, Template: i.Template, Function: i.Function,
 		})
 	}
+	r.Seed = internal.Determinism.Seed
+	for _, d := range internal.Determinism.Derived {
+		r.Derived = append(r.Derived, Derived{
+			Object: object.ID(d.Object), Field: d.Field, Reason: d.Reason, Names: d.Names, Generation: d.Generation,
+		})
+	}
 	if internal.Lint != nil {
 		r.Lint = &Lint{}
 		for _, f := range internal.Lint.Findings {

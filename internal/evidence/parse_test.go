@@ -15,7 +15,7 @@ func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, old, new, want string }{
 		{"no JSON", "{\n  \"_type\"", "é,\n  \"_type\"", `r.json:1:1: invalid character 'é' at start of value`},
-		{"a brace too many", "\"run-1\"", "\"run-1\"}}", `r.json:181:3: invalid character '}' after top-level value`},
+		{"a brace too many", "\"run-1\"", "\"run-1\"}}", `r.json:211:3: invalid character '}' after top-level value`},
 		{"a type", `"project": "team-a"`, `"project": 3`, `r.json:18:20: /predicate/buildDefinition/externalParameters/project: a number is not what a record has there`},
 		{"a name twice", `"project": "team-a"`, `"app": "b"`, `r.json:18:9: /predicate/buildDefinition/externalParameters/app: duplicate object member name`},
 		{"statement type", StatementType, "https://in-toto.io/Statement/v0.1", `r.json: _type is "https://in-toto.io/Statement/v0.1", want "https://in-toto.io/Statement/v1"`},

@@ -11,8 +11,8 @@
 //	  externalParameters  what the Application asked for: app, namespace, project,
 //	                      repository, path and parameters
 //	  internalParameters  what the installation added: versions that templates saw,
-//	                      limits, how determinism was judged, functions noticed,
-//	                      what release rules found
+//	                      limits, how determinism was judged and which fields were
+//	                      derived, functions noticed, what release rules found
 //	  resolvedDependencies  the commit, then each file that was read, with digests
 //	runDetails
 //	  builder             hallmark and the versions compiled into it
@@ -87,6 +87,10 @@ type Record struct {
 	// Ignored are the fields that do not count in the hashes, because they
 	// differ from render to render.
 	Ignored []Ignored
+	// Seed is the id of the seed that values were derived from, or "".
+	Seed string
+	// Derived are the fields whose values were derived.
+	Derived []Derived
 	// Functions are the template functions noticed whose results depend on
 	// something besides the inputs, such as "lookup".
 	Functions []string
@@ -140,6 +144,22 @@ type Ignored struct {
 	Pointer string
 	// Template and Function say where the value came from; each may be "".
 	Template, Function string
+}
+
+// Derived is a field whose value was derived from the seed. The value is not part of
+// it, and no digest of one.
+type Derived struct {
+	// Object is as the chart printed it, before a kustomization renamed it.
+	Object object.ID
+	// Field is the RFC 6901 JSON pointer of the field.
+	Field string
+	// Reason says of what the value was made, "randAlphaNum" or "certificate".
+	Reason string
+	// Names are the fields in which the random values of this one live, as the
+	// parameter random-generations names them.
+	Names []string
+	// Generation is how often it was rotated; 0 is left out.
+	Generation int
 }
 
 // Lint is the outcome of a check by release rules.

@@ -74,6 +74,8 @@ const (
 type determinism struct {
 	Mode    string         `json:"mode"`
 	Ignored []ignoredField `json:"ignored"`
+	Seed    string         `json:"seed,omitzero"`
+	Derived []derivedField `json:"derived,omitempty"`
 }
 
 type ignoredField struct {
@@ -81,6 +83,14 @@ type ignoredField struct {
 	Pointer  string    `json:"pointer"`
 	Template string    `json:"template,omitzero"`
 	Function string    `json:"function,omitzero"`
+}
+
+type derivedField struct {
+	Object     objectRef `json:"object"`
+	Field      string    `json:"field"`
+	Reason     string    `json:"reason"`
+	Names      []string  `json:"names"`
+	Generation int       `json:"generation,omitzero"`
 }
 
 type lint struct {

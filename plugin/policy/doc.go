@@ -43,8 +43,10 @@
 //     allows none.
 //   - decryption: left out, nothing is decrypted. See below.
 //   - fetchCharts: false. hallmark fetches nothing while it renders.
-//   - determinism: enforce (default) or warn. It holds where the application says
-//     nothing, and is the weakest that it may ask for.
+//   - determinism: enforce (default), derive or warn, or a list of them. What is
+//     named may be asked for, and enforce in any case; the first holds where the
+//     application says nothing. derive needs a seed beside the policy. See below.
+//   - derivation: what else counts where derive is allowed. See below.
 //   - allowEmpty: whether an application may set allow-empty. It has to ask for
 //     it in any case. Default: false.
 //   - limits: files, fileBytes, treeBytes, objects, outputBytes, memoryBytes
@@ -92,6 +94,29 @@
 // bytes that stands in the object as it is or in base64. It cannot find a shorter
 // one, nor what a template computed from a value: a part of it, a hash, another
 // encoding.
+//
+// # Derived values
+//
+//	determinism: [enforce, derive]
+//	derivation: {project: payments, outsideSecrets: warn}
+//
+// With derive what a chart makes at random (passwords, keys, certificates) is derived
+// from a seed of the platform team and from the identity of the field: project,
+// application, destination, object and field. So a rule that allows warn does not
+// allow derive. Without a policy a server derives nothing.
+//
+// project is the project that values depend on where Argo CD sends none, as before 3.0.
+// Without it nothing is derived there: with the upgrade, which begins to send it, all
+// values would change. So it has to be the project that the Applications are in.
+//
+// outsideSecrets says what becomes of a derived value outside of the data of a Secret:
+// deny, warn (default) or allow. It is not the deny of decryption: charts put what they
+// make at random into environment variables and ConfigMaps, and annotate a pod with a
+// hash of it. What it finds, and what it cannot find, is as with decryption.
+//
+// Whoever may get an Application with derive can have its derived values rendered into
+// any object, from files of their own, as with decryption. They are those of this
+// Application alone.
 //
 // # Release rules
 //

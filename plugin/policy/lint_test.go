@@ -210,7 +210,7 @@ func TestLintInJSON(t *testing.T) {
 // The example in the package comment is whole.
 func TestPackageCommentLint(t *testing.T) {
 	t.Parallel()
-	text := regexp.MustCompile(`(?m)^lint:\n`).ReplaceAllString(strings.TrimRight(examples(t)[2], "\n"), "")
+	text := regexp.MustCompile(`(?m)^lint:\n`).ReplaceAllString(strings.TrimRight(examples(t)[3], "\n"), "")
 	text = strings.ReplaceAll(text, "job-deadline: deny, image-tag: off, ", "")
 	l, err := lintOf(t, regexp.MustCompile(`(?m)^  `).ReplaceAllString(text, ""))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"hallmark.dev/hallmark/internal/diag"
 	"hallmark.dev/hallmark/internal/fields"
@@ -108,7 +109,7 @@ func (r reader) policy(root fields.Field) *Policy {
 func (r reader) rule(item fields.Field) (out rule, whole bool) {
 	out = rule{Rule: Rule{File: r.File, Determinism: Enforce}}
 	out.Line, _ = item.Position()
-	fields := item.Mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "allowEmpty", "limits", "lint")
+	fields := item.Mapping("name", "match", "renderers", "decryption", "fetchCharts", "determinism", "derivation", "allowEmpty", "limits", "lint")
 	if fields == nil {
 		return out, false
 	}
@@ -138,7 +139,13 @@ func (r reader) rule(item fields.Field) (out rule, whole bool) {
 		f.Remedy("vendor what a chart depends on into its charts/ folder (helm dependency update) and commit it")
 	}
 	if f, found := fields["determinism"]; found {
-		out.Determinism = f.OneOf(Enforce, Warn)
+		out.Determinism, out.Lenient = determinism(f)
+		if slices.Contains(out.Lenient, Derive) {
+			out.Derivation = &Derivation{OutsideSecrets: Warn}
+		}
+	}
+	if f, found := fields["derivation"]; found {
+		r.derivation(f, out.Derivation)
 	}
 	if f, found := fields["allowEmpty"]; found {
 		out.AllowEmpty = f.Flag()
@@ -150,6 +157,48 @@ func (r reader) rule(item fields.Field) (out rule, whole bool) {
 		out.Lint = r.lint(f)
 	}
 	return out, whole
+}
+
+// determinism reads a mode, or a list of those that are allowed, of which the first
+// holds where an application asks for none. Enforce is always allowed.
+func determinism(f fields.Field) (mode string, lenient []string) {
+	modes := []string{Enforce, Derive, Warn}
+	var allowed []string
+	if _, isList := f.Value().([]any); isList {
+		if allowed = names(f, "determinism", modes); len(f.List()) == 0 {
+			f.Faultf("the list is empty, want one of %s", strings.Join(modes, ", "))
+		}
+	} else if one := f.OneOf(modes...); one != "" {
+		allowed = []string{one}
+	}
+	if len(allowed) == 0 {
+		return Enforce, nil // a fault was found
+	}
+	mode = allowed[0]
+	for _, m := range allowed {
+		if m != Enforce {
+			lenient = append(lenient, m)
+		}
+	}
+	return mode, lenient
+}
+
+// derivation reads the section into d, which is nil where nothing may be derived.
+func (r reader) derivation(f fields.Field, d *Derivation) {
+	fields := f.Mapping("project", "outsideSecrets")
+	if fields == nil {
+		return
+	}
+	if d == nil {
+		f.Faultf("nothing is derived by this rule: its determinism does not allow derive")
+		return
+	}
+	if project, found := fields["project"]; found {
+		d.Project, _ = project.Text()
+	}
+	if outside, found := fields["outsideSecrets"]; found {
+		d.OutsideSecrets = outside.OneOf(Deny, Warn, Allow)
+	}
 }
 
 func readLimits(f fields.Field) (l Limits) {

@@ -33,8 +33,8 @@ func examples(t *testing.T) (blocks []string) {
 			blocks[len(blocks)-1] += code
 		}
 	}
-	if len(blocks) != 3 {
-		t.Fatalf("got %d blocks of code in the package comment, want 3", len(blocks))
+	if len(blocks) != 4 {
+		t.Fatalf("got %d blocks of code in the package comment, want 4", len(blocks))
 	}
 	return blocks
 }
@@ -85,6 +85,15 @@ func TestPackageCommentKeys(t *testing.T) {
 	}
 }
 
+func TestPackageCommentDerivation(t *testing.T) {
+	t.Parallel()
+	text := head + "  - name: a\n" + regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSpace(examples(t)[2]), "    ")
+	r := mustParse(t, text).For(Subject{})
+	if r.Determinism != Enforce || !r.AllowsDeterminism(Derive) || r.AllowsDeterminism(Warn) || r.Derivation.OutsideSecrets != Warn {
+		t.Errorf("got %+v", r)
+	}
+}
+
 func mustParse(t testing.TB, text string) *Policy {
 	t.Helper()
 	p, err := Parse("policy.yaml", []byte(text))
@@ -119,8 +128,15 @@ func TestParse(t *testing.T) {
 			r.Decryption = &Decryption{Keys: []KeyRule{{Kind: "kms"}}, Roles: []string{"arn:aws:iam::1:role/x"}, OutsideSecrets: Allow}
 		})},
 		{"the rest", head + "  - {name: a, match: {project: '*'}, fetchCharts: false, determinism: warn, allowEmpty: true}\n", with(func(r *Rule) {
-			r.Determinism, r.AllowEmpty = Warn, true
+			r.Determinism, r.Lenient, r.AllowEmpty = Warn, []string{Warn}, true
 		})},
+		{"derive", head + "  - {name: a, determinism: derive}\n", with(func(r *Rule) {
+			r.Determinism, r.Lenient, r.Derivation = Derive, []string{Derive}, &Derivation{OutsideSecrets: Warn}
+		})},
+		{"derive on request", head + "  - {name: a, derivation: {outsideSecrets: deny}, determinism: [enforce, warn, derive]}\n", with(func(r *Rule) {
+			r.Determinism, r.Lenient, r.Derivation = Enforce, []string{Warn, Derive}, &Derivation{OutsideSecrets: Deny}
+		})},
+		{"a list of what is there anyway", head + "  - {name: a, determinism: [enforce]}\n", plain},
 		{"limits", head + "  - name: a\n    limits: {files: 1, fileBytes: 2, treeBytes: 3, objects: 4, outputBytes: 5, memoryBytes: 9007199254740993, renderTime: 1m30s}\n", with(func(r *Rule) {
 			r.Limits = Limits{1, 2, 3, 4, 5, 9007199254740993, 90 * time.Second}
 		})},
@@ -255,11 +271,17 @@ policy.yaml:19:11: rules[0].decryption.keys[0].hc_vault[10]: the glob ends with 
 		{"roles of no key", head + "  - name: a\n    decryption: {keys: [age], roles: ['*']}\n", "policy.yaml:6:38: rules[0].decryption.roles: only keys of the kind kms ask for a role, and it is not among the keys"},
 		{"bad roles", head + "  - name: a\n    decryption: {keys: [kms], roles: ['{', 5]}\n    determinism: x\n", `policy.yaml:6:39: rules[0].decryption.roles[0]: the glob has a { without a }
 policy.yaml:6:44: rules[0].decryption.roles[1]: got number, want a string
-policy.yaml:7:18: rules[0].determinism: got "x", want one of enforce, warn`},
+policy.yaml:7:18: rules[0].determinism: got "x", want one of enforce, derive, warn`},
 		{"fetching", head + "  - name: a\n    fetchCharts: true\n", "policy.yaml:6:18: rules[0].fetchCharts: got true, but hallmark fetches nothing while it renders"},
-		{"switches", head + "  - name: a\n    fetchCharts: maybe\n    determinism: derive\n    allowEmpty: 1\n", `policy.yaml:6:18: rules[0].fetchCharts: got string, want true or false
-policy.yaml:7:18: rules[0].determinism: got "derive", want one of enforce, warn
+		{"switches", head + "  - name: a\n    fetchCharts: maybe\n    determinism: 5\n    allowEmpty: 1\n", `policy.yaml:6:18: rules[0].fetchCharts: got string, want true or false
+policy.yaml:7:18: rules[0].determinism: got number, want a string
 policy.yaml:8:17: rules[0].allowEmpty: got number, want true or false`},
+		{"modes", head + "  - {name: a, match: {project: x}, determinism: []}\n  - {name: b, match: {project: x}, determinism: [warn, warn, none]}\n  - name: c\n    determinism: [warn]\n    derivation: {outsideSecrets: deny}\n", `policy.yaml:5:49: rules[0].determinism: the list is empty, want one of enforce, derive, warn
+policy.yaml:6:56: rules[1].determinism[1]: "warn" is there twice
+policy.yaml:6:62: rules[1].determinism[2]: unknown determinism "none", want one of enforce, derive, warn
+policy.yaml:9:17: rules[2].derivation: nothing is derived by this rule: its determinism does not allow derive`},
+		{"derivation", head + "  - name: a\n    determinism: derive\n    derivation: {outsideSecrets: maybe, seeds: []}\n", `policy.yaml:7:34: rules[0].derivation.outsideSecrets: got "maybe", want one of deny, warn, allow
+policy.yaml:7:41: rules[0].derivation: unknown field "seeds", want one of project, outsideSecrets`},
 		{"limits", head + "  - name: a\n    limits: {files: 0, fileBytes: -1, treeBytes: 1.5, objects: '5', outputBytes: , memoryBytes: 99999999999999999999, renderTime: 90, depth: 5}\n", `policy.yaml:6:21: rules[0].limits.files: got 0, want a whole number above 0
 policy.yaml:6:35: rules[0].limits.fileBytes: got -1, want a whole number above 0
 policy.yaml:6:50: rules[0].limits.treeBytes: got 1.5, want a whole number above 0

@@ -15,6 +15,7 @@ const DefaultFile = "/etc/hallmark/policy.yaml"
 // The values of determinism and of outsideSecrets.
 const (
 	Enforce = "enforce"
+	Derive  = "derive"
 	Warn    = "warn"
 	Deny    = "deny"
 	Allow   = "allow"
@@ -37,7 +38,9 @@ type Rule struct {
 
 	Renderers   []string    // the allowed ones; nil allows all, an empty list none
 	Decryption  *Decryption // nil allows none
-	Determinism string      // Enforce or Warn; "" leaves it to the application
+	Determinism string      // what holds where the application says nothing; "" leaves it to the application
+	Lenient     []string    // what the application may ask for in place of Enforce: Derive, Warn
+	Derivation  *Derivation // nil where Lenient has no Derive
 	AllowEmpty  bool        // whether the application may ask for allow-empty
 	Limits      Limits
 	Lint        *Lint // nil checks no release rules
@@ -53,6 +56,20 @@ type Limits struct {
 	Objects, OutputBytes int
 	MemoryBytes          int64
 	RenderTime           time.Duration
+}
+
+// Derivation is what a rule says of values that are derived from a seed.
+type Derivation struct {
+	// Project is the one that values depend on where none is given, or "".
+	Project string
+	// OutsideSecrets says what becomes of such a value outside of the data of a
+	// Secret: Deny, Warn or Allow.
+	OutsideSecrets string
+}
+
+// AllowsDeterminism reports whether an application may ask for that mode.
+func (r *Rule) AllowsDeterminism(mode string) bool {
+	return mode == Enforce || slices.Contains(r.Lenient, mode)
 }
 
 // AllowsRenderer reports whether the renderer of that name may be used.
@@ -85,19 +102,20 @@ type rule struct {
 	match match
 }
 
-// None is the policy of a server without a policy file: nothing is decrypted, and
-// the rest is as the application asks.
+// None is the policy of a server without a policy file: nothing is decrypted or
+// derived, and the rest is as the application asks.
 func None() *Policy {
-	return &Policy{always: &Rule{AllowEmpty: true, called: "no policy", builtIn: true}}
+	return &Policy{always: &Rule{AllowEmpty: true, Lenient: []string{Warn}, called: "no policy", builtIn: true}}
 }
 
 // Caller is the policy of somebody who renders with their own rights and names no
-// policy: what their keys open is decrypted, and the rest is as the application
-// asks.
+// policy: what their keys open is decrypted, values are derived from their seed, and
+// the rest is as the application asks.
 func Caller() *Policy {
 	return &Policy{always: &Rule{
 		AllowEmpty: true, called: "no policy, with the caller's own keys", builtIn: true,
 		Decryption: &Decryption{Any: true, OutsideSecrets: Warn},
+		Lenient:    []string{Derive, Warn}, Derivation: &Derivation{Project: "default", OutsideSecrets: Warn},
 	}}
 }
 

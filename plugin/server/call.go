@@ -110,9 +110,24 @@ func (c *call) generated(a *plugin.Answer) {
 		c.server.metrics.decrypted.Add(float64(len(a.Decrypted)))
 		c.note("decrypted", a.Decrypted)
 	}
+	if len(a.Derived) > 0 {
+		for _, d := range a.Derived {
+			c.server.metrics.derived.WithLabelValues(derivedReason(d)).Inc()
+		}
+		c.note("derived", len(a.Derived), "seed", a.Seed)
+	}
 	if len(a.Warnings) > 0 {
 		c.note("warnings", a.Warnings)
 	}
+}
+
+// derivedReason is of what a value was made, as a label: one word for all that were
+// made of several, of which there would be too many.
+func derivedReason(d plugin.Derived) string {
+	if strings.Contains(d.Reason, ",") {
+		return reasonSeveral
+	}
+	return d.Reason
 }
 
 // found counts what release rules found.
@@ -134,6 +149,8 @@ func (c *call) found(findings []plugin.Finding) {
 const (
 	teamRule    = "team"
 	levelWaived = "waived"
+	// the reason of a derived value that has more than one
+	reasonSeveral = "several"
 )
 
 // end counts and logs the call and makes a gRPC status of its error.

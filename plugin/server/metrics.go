@@ -11,7 +11,7 @@ import (
 )
 
 // instruments are the metrics. Their labels have a fixed set of values: a method,
-// an outcome, a stage, a renderer, a rule.
+// an outcome, a stage, a renderer, a rule, a template function.
 type instruments struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // method, outcome
@@ -21,6 +21,8 @@ type instruments struct {
 	files    prometheus.Counter
 	// decrypted counts files, each time that one is decrypted.
 	decrypted prometheus.Counter
+	// derived counts fields, each time that one is derived.
+	derived *prometheus.CounterVec // reason
 	// findings counts them each time that rules are checked.
 	findings *prometheus.CounterVec // rule, level
 }
@@ -47,6 +49,10 @@ func newInstruments(s *Server) *instruments {
 		decrypted: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "hallmark_decrypted_files_total", Help: "SOPS files that were decrypted.",
 		}),
+		derived: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hallmark_derived_fields_total",
+			Help: "Fields whose values were derived from a seed, by what they were made of (a template function, checksum, certificate; several where it is more than one).",
+		}, []string{"reason"}),
 		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hallmark_findings_total",
 			Help: "Findings of release rules, by rule (those of teams as one) and by what became of them (warn, deny, waived). Answers from memory do not count.",
@@ -60,13 +66,14 @@ func newInstruments(s *Server) *instruments {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	m.registry.MustRegister(
-		m.requests, m.stages, m.cache, m.bytes, m.files, m.decrypted, m.findings,
+		m.requests, m.stages, m.cache, m.bytes, m.files, m.decrypted, m.derived, m.findings,
 		gauge("hallmark_in_flight", "Requests that are worked on.", func() float64 { return float64(len(s.slots)) }),
 		gauge("hallmark_in_flight_limit", "The most requests that are worked on at once.", func() float64 { return float64(cap(s.slots)) }),
 		gauge("hallmark_stuck", "Requests that are answered and still worked on, because an engine does not end.",
 			func() float64 { return float64(s.stuck.Load()) }),
 		gauge("hallmark_cache_bytes", "About how much memory the cache holds.", func() float64 { return float64(s.options.Cache.Bytes()) }),
 		gauge("hallmark_policy_last_reload_successful", "1 if the policy file was good when it was last looked at, 0 if older rules are in force.", s.policyHealth),
+		gauge("hallmark_seeds_last_reload_successful", "1 if the files of seeds were good when they were last looked at, 0 if seeds that were read before are in use.", s.seedHealth),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "hallmark_build_info", Help: "The versions that are compiled in.", ConstLabels: labels,
 		}, func() float64 { return 1 }),
@@ -84,6 +91,16 @@ func newInstruments(s *Server) *instruments {
 func (s *Server) policyHealth() float64 {
 	if p := s.options.Policy; p != nil {
 		if p.Current(); !p.Healthy() {
+			return 0
+		}
+	}
+	return 1
+}
+
+// seedHealth looks at the seeds, as policyHealth does at the policy.
+func (s *Server) seedHealth() float64 {
+	if seeds := s.options.Seeds; seeds != nil {
+		if seeds.Current(); !seeds.Healthy() {
 			return 0
 		}
 	}

@@ -35,6 +35,8 @@ type Options struct {
 	Policy Policy
 	// Keys are where private keys are, as in plugin.Request.
 	Keys plugin.Keys
+	// Seeds gives the seeds that values are derived from now; nil is none.
+	Seeds Seeds
 	// HealthChecked is as in plugin.Request: what the health of a custom resource is
 	// known from besides the policy.
 	HealthChecked func(group, kind string) bool
@@ -65,6 +67,14 @@ type Policy interface {
 	// Current returns the rules that count.
 	Current() *plugin.Policy
 	// Healthy reports whether the last look for a change gave good rules.
+	Healthy() bool
+}
+
+// Seeds are seeds that can change while the server runs.
+type Seeds interface {
+	// Current returns the seeds that count, the default one first.
+	Current() []plugin.Seed
+	// Healthy reports whether the last look for a change gave good seeds.
 	Healthy() bool
 }
 

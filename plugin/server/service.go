@@ -165,6 +165,9 @@ func (s *Server) receive(from stream, c *call) error {
 	if s.options.Policy != nil {
 		r.Policy = s.options.Policy.Current()
 	}
+	if s.options.Seeds != nil && c.method == methodGenerate {
+		r.Seeds = s.options.Seeds.Current()
+	}
 	c.describe(r)
 	if err != nil && c.method == methodAnnounce {
 		// A parameter that is wrong must not take away the form in which it is
