@@ -50,6 +50,12 @@
 //     wishes for more, and of ciphertext that is for a key of another team;
 //     versions of the policy that replace each other under a
 //     running sidecar, a broken one among them.
+//   - derived: a chart that makes a password, a certificate and a checksum at random is
+//     Synced and Healthy with values that are derived from a seed, and stays so through
+//     hard refreshes, an unrelated commit and a restart; with determinism=warn it is
+//     OutOfSync then. A generation, and later a second seed, moves one Application and
+//     rolls its pods. The password is the one that `hallmark random show` prints, and in
+//     no log.
 //   - linted: release rules that a policy denies, one of them the team's own in CEL, are
 //     a ComparisonError with nothing touched; a waiver in the object lets it in, an
 //     expired one does not; a warning is in the sidecar's log.

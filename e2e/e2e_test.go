@@ -50,6 +50,7 @@ var scenarios = []scenario{
 	// The longest first.
 	{"large-repository", largeRepository},
 	{"upgrade", upgrade},
+	{"derived", derived},
 	{"fleet", fleet},
 	{"killed", killed},
 	{"policed", policed},

@@ -50,7 +50,7 @@ func TestManifests(t *testing.T) {
 				api.run(t, nil, "apply", "--server-side", "-f", filepath.Join(module, "manifests/crds", crd+"-crd.yaml"))
 			}
 			for _, components := range [][]string{
-				{"sidecar"}, {"sidecar", "policy"}, {"sidecar", "metrics", "hash-key", "keys", "policy"}, {"exec"}, {"exec", "policy", "keys"},
+				{"sidecar"}, {"sidecar", "policy"}, {"sidecar", "metrics", "hash-key", "keys", "policy", "seed"}, {"exec"}, {"exec", "policy", "keys", "seed"},
 			} {
 				t.Run(strings.Join(components, "+"), func(t *testing.T) {
 					built := kustomize(t, filepath.Join(module, "manifests/install.yaml"), components)
@@ -136,6 +136,7 @@ func kustomize(t testing.TB, install string, components []string) []byte {
 // optionalMounts are the components that mount something, and where.
 var optionalMounts = map[string]string{
 	"hash-key": "/etc/hallmark/hash-key", "policy": "/etc/hallmark/policy", "keys": "/etc/hallmark/keys",
+	"seed": "/etc/hallmark/seed",
 }
 
 // checkRepoServer checks what a pod of repo-server is, after the API server has
@@ -195,6 +196,9 @@ func (k kubectl) checkRepoServer(t *testing.T, built []byte, components []string
 		}
 	}
 	args, environment := c.expanded(t)
+	if path := want["hallmark-seed"]; path != "" && !slices.Contains(environment, "HALLMARK_SEED_FILES="+path+"/seed-1") {
+		t.Errorf("the environment is %q, want the seed that is mounted in it", environment)
+	}
 	if c.Command[0] == "/hallmark" {
 		hashKey, policy := "--hash-key=", "--policy="
 		if path := want["hallmark-hash-key"]; path != "" {

@@ -211,6 +211,8 @@ spec:
 		}{
 			{"policed-warn", app, source(repo, argocd.Parameter{Name: "determinism", String: "warn"}),
 				`parameter "determinism": "warn" is weaker than "enforce", which holds by rule "payments" (` + file + ":"},
+			{"policed-derive", app, source(repo, argocd.Parameter{Name: "determinism", String: "derive"}),
+				`parameter "determinism": "derive" is not allowed by rule "payments" (` + file + ":"},
 			{"policed-empty", app, source(repo, argocd.Parameter{Name: "allow-empty", String: "true"}),
 				`parameter "allow-empty": an empty render is not allowed by rule "payments" (` + file + ":"},
 			{"policed-renderer", app, source(repo, renderer("plain")),
