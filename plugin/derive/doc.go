@@ -106,6 +106,15 @@
 // like a time, or a number of one, gets that of the fixed time: a template that decides by
 // the time is refused.
 //
+// # What is not seen
+//
+// A template that asks for, or replaces, single letters of a random value is found out
+// where a frame or one of the four known values holds one of them, and a short value
+// holds few. So `randAlphaNum 12 | replace "b" "_"` is taken for a plain value, and the
+// derived one can hold a b; and a branch on such a letter, or on one number of many, can
+// be told from its value in some renders and not in others. Give such a value
+// explicitly.
+//
 // # What an attacker can learn
 //
 //   - Who sees the manifests sees the values in them, as with every chart: no more.
