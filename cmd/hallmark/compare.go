@@ -42,7 +42,6 @@ type compareFlags struct {
 	jobs             int
 	limits           limitFlags
 	trust            trustFlags
-	seeds            seedFlags
 	output           string
 	maxBytes         int
 	unchanged        bool
@@ -84,7 +83,7 @@ func compareCommand(env *environment) *cobra.Command {
 	f.limits.register(cmd)
 	f.trust.registerPolicy(cmd, callerPolicy)
 	f.trust.registerKeys(cmd, "beside those that sops finds by itself")
-	f.seeds.register(cmd, callerSeeds)
+	f.trust.seeds.register(cmd, callerSeeds)
 	flags.StringVarP(&f.output, "output", "o", "text", "`format`: text, json, markdown (for a comment) or html (one file, without network)")
 	flags.IntVar(&f.maxBytes, "max-bytes", 65_536, "the most `bytes` of markdown, what a comment on GitHub takes; what is cut is counted; 0 for no limit")
 	flags.BoolVar(&f.unchanged, "unchanged", false, "list unchanged applications too, in text")
@@ -233,10 +232,7 @@ func (env *environment) fleet(ctx context.Context, f *compareFlags) (fleet *comp
 	if common.Policy, common.Keys, err = env.callerTrust(&f.trust); err != nil {
 		return nil, w, err
 	}
-	if err := f.seeds.outOfRepository(w.root); err != nil {
-		return nil, w, err
-	}
-	if common.Seeds, err = readSeeds(f.seeds.files); err != nil {
+	if common.Seeds, err = f.trust.seeds.callers(w.root); err != nil {
 		return nil, w, err
 	}
 	others, err := w.others(f.repos, limits)

@@ -13,7 +13,6 @@ import (
 // generateFlags are the flags of `hallmark generate`.
 type generateFlags struct {
 	workingFlags
-	seeds           seedFlags
 	hashKey, output string
 }
 
@@ -26,7 +25,7 @@ func generateCommand(env *environment) *cobra.Command {
 	}
 	f.register(cmd)
 	f.trust.registerKeys(cmd, pluginKeys)
-	f.seeds.register(cmd, pluginSeeds)
+	f.trust.seeds.register(cmd, pluginSeeds)
 	cmd.Flags().StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "yaml", "`format` of the manifests: yaml, or json for one compact object a line, which Argo CD reads faster")
 	return cmd
@@ -40,11 +39,10 @@ func (env *environment) generate(ctx context.Context, f *generateFlags) error {
 	if err != nil {
 		return err
 	}
-	seeds, err := f.seeds.pluginFiles(env)
+	seeds, err := f.trust.seeds.pluginFiles(env)
 	if err != nil {
 		return err
 	}
-	f.outside = f.seeds.outOfRepository
 	if err := env.working(&f.workingFlags, request); err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ type gitObjects struct {
 	refs     *references
 	refsErr  error
 
+	partialOnce sync.Once
+	isPartial   bool
+
 	mu     sync.Mutex // one question at a time
 	batch  *exec.Cmd
 	ask    io.WriteCloser
@@ -134,8 +137,11 @@ func (g *gitObjects) leftOut(commit string) error {
 
 // partial reports whether the clone was made with --filter.
 func (g *gitObjects) partial() bool {
-	out, err := g.command("config", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`).Output()
-	return err == nil && len(out) > 0
+	g.partialOnce.Do(func() {
+		out, err := g.command("config", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`).Output()
+		g.isPartial = err == nil && len(out) > 0
+	})
+	return g.isPartial
 }
 
 // howToComplete is how what a clone lacks of a commit comes into it.

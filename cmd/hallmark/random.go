@@ -63,7 +63,7 @@ func randomShowCommand(env *environment) *cobra.Command {
 				return usageError{errors.New("--field: name the field whose value is printed; `hallmark random list` prints the names")}
 			case !reveal:
 				return usageError{errors.New("the value is a secret, and is printed with --reveal alone")}
-			case len(f.seeds.files) == 0:
+			case len(f.trust.seeds.files) == 0:
 				return usageError{errors.New("--seed-file: the value is derived from the seed, and none is given")}
 			}
 			for _, flag := range []string{"project", "app", "namespace"} {

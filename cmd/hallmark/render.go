@@ -28,7 +28,6 @@ type renderFlags struct {
 	paramsFile              string
 	limits                  limitFlags
 	trust                   trustFlags
-	seeds                   seedFlags
 	hashKey                 string // of render alone
 	flags                   *pflag.FlagSet
 }
@@ -50,7 +49,7 @@ func (f *renderFlags) register(cmd *cobra.Command, policyUsage string) {
 	f.limits.register(cmd)
 	f.trust.registerPolicy(cmd, policyUsage)
 	f.trust.registerKeys(cmd, "beside those that sops finds by itself")
-	f.seeds.register(cmd, callerSeeds)
+	f.trust.seeds.register(cmd, callerSeeds)
 }
 
 const callerPolicy = "default: none; what your own keys open is decrypted, and nothing is fetched"
@@ -142,10 +141,7 @@ func (env *environment) renderRequest(ctx context.Context, f *renderFlags, dir s
 	if err != nil {
 		return nil, err
 	}
-	if err := f.seeds.outOfRepository(root); err != nil {
-		return nil, err
-	}
-	if r.Seeds, err = readSeeds(f.seeds.files); err != nil {
+	if r.Seeds, err = f.trust.seeds.callers(root); err != nil {
 		return nil, err
 	}
 	if top != "" && !f.flags.Changed("revision") {

@@ -43,6 +43,14 @@ func (f *seedFlags) pluginFiles(env *environment) ([]string, error) {
 	return f.files, nil
 }
 
+// callers are the seeds of whoever renders a repository.
+func (f *seedFlags) callers(root string) ([]plugin.Seed, error) {
+	if err := f.outOfRepository(root); err != nil {
+		return nil, err
+	}
+	return readSeeds(f.files)
+}
+
 // outOfRepository refuses a seed that lies in the repository: whoever can read that
 // would know all values that are derived.
 func (f *seedFlags) outOfRepository(root string) error {

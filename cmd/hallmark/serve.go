@@ -32,7 +32,6 @@ type serveFlags struct {
 	cacheBytes                int64
 	limits                    limitFlags
 	trust                     trustFlags
-	seeds                     seedFlags
 	confine                   confineFlags
 	hashKey, discover         string
 	drainDelay, drainTimeout  time.Duration
@@ -63,7 +62,7 @@ func serveCommand(env *environment) *cobra.Command {
 	f.limits.register(cmd)
 	f.trust.registerPolicy(cmd, pluginPolicy+"; a change of it is read without a restart")
 	f.trust.registerKeys(cmd, pluginKeys)
-	f.seeds.register(cmd, pluginSeeds+"; a change of it is read without a restart")
+	f.trust.seeds.register(cmd, pluginSeeds+"; a change of it is read without a restart")
 	f.confine.register(cmd)
 	flags.StringVar(&f.hashKey, "hash-key", "", hashKeyUsage)
 	flags.StringVar(&f.discover, "discover", string(server.DiscoverNone), "`which` folders are taken for Applications that name no plugin: none, marked (with a hallmark.yaml) or all (those, charts and kustomizations); for each question repo-server sends the repository once more")
@@ -90,7 +89,7 @@ func (env *environment) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
-	mounts := slices.Concat([]string{cmp.Or(f.trust.policy, policy.DefaultFile), f.hashKey}, f.seeds.files, options.Keys.Paths)
+	mounts := slices.Concat([]string{cmp.Or(f.trust.policy, policy.DefaultFile), f.hashKey}, f.trust.seeds.files, options.Keys.Paths)
 	if err := f.confine.confine(options.Log, env, filepath.Dir(listener.Addr().String()), mounts...); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -136,7 +135,7 @@ func (f *serveFlags) options(env *environment) (*server.Options, error) {
 	if o.Keys, err = env.pluginKeys(&f.trust); err != nil {
 		return nil, err
 	}
-	seeds, err := f.seeds.pluginFiles(env)
+	seeds, err := f.trust.seeds.pluginFiles(env)
 	if err != nil {
 		return nil, err
 	}

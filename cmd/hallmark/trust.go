@@ -25,10 +25,11 @@ const defaultKeys = "/etc/hallmark/keys"
 const policyVariable = "HALLMARK_POLICY"
 
 // trustFlags are what a platform team, or the caller on a laptop, decides, and no
-// Application: the policy and the keys.
+// Application: the policy, the keys and the seeds.
 type trustFlags struct {
 	policy string
 	keys   []string
+	seeds  seedFlags
 }
 
 func (f *trustFlags) registerPolicy(cmd *cobra.Command, usage string) {
@@ -102,8 +103,8 @@ func (env *environment) pluginKeys(f *trustFlags) (plugin.Keys, error) {
 	return plugin.Keys{Paths: paths, Getenv: env.getenv, Home: env.getenv("HOME")}, nil
 }
 
-// outOfRepository refuses a policy and keys that lie in the repository: whoever may
-// write there would choose them, and the keys were committed.
+// outOfRepository refuses a policy, keys and seeds that lie in the repository: whoever
+// may write there would choose them, and the keys were committed.
 func (env *environment) outOfRepository(root string, f *trustFlags, keys plugin.Keys) error {
 	if inside(root, f.policy) {
 		return diag.WithHint(fmt.Errorf("the policy %q lies in the repository", f.policy), "mount it elsewhere: it bounds those who can write there")
@@ -117,7 +118,7 @@ func (env *environment) outOfRepository(root string, f *trustFlags, keys plugin.
 			return diag.WithHint(fmt.Errorf("the keys %q lie in the repository", path), "mount them elsewhere, and treat them as known to all who can read the repository")
 		}
 	}
-	return nil
+	return f.seeds.outOfRepository(root)
 }
 
 // inside reports whether a path leads to root or below. What is not there does not.

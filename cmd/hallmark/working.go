@@ -18,9 +18,6 @@ type workingFlags struct {
 	root   string
 	limits limitFlags
 	trust  trustFlags
-	// outside refuses what must not lie in the repository beside policy and keys. It
-	// may be nil.
-	outside func(root string) error
 }
 
 func (f *workingFlags) register(cmd *cobra.Command) {
@@ -52,11 +49,6 @@ func (env *environment) working(f *workingFlags, r *plugin.Request) error {
 	}
 	if err := env.outOfRepository(root, &f.trust, r.Keys); err != nil {
 		return err
-	}
-	if f.outside != nil {
-		if err := f.outside(root); err != nil {
-			return err
-		}
 	}
 	part := plugin.PartOfRepository(r.Path, sent)
 	tree, err := source.Dir(root, r.TreeLimits(treeLimits))
