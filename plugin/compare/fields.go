@@ -111,17 +111,22 @@ func (w *walker) at(keys ...string) bool {
 // emit reports the field at the path. A value that is concealed is one of a Secret,
 // and stays hidden, as does a difference that is nothing but what was decrypted.
 func (w *walker) emit(change Change, a, b any) {
-	f := Field{Change: change, Cause: -1}
-	f.Path, f.Pointer = w.hide(pathText(w.path)), w.hide(pathPointer(w.path, change != Removed))
-	f.Follows = w.hide(w.names.follows(w.path, a, b))
-	from, to := hidden(a, w.hide), hidden(b, w.hide)
-	switch {
-	case concealed(a) || concealed(b), change == Changed && same(from, to):
-		f.Hidden, f.Follows = true, ""
-	default:
-		f.From, f.To = from, to
+	f := Field{
+		Path: pathText(w.path), Pointer: pathPointer(w.path, change != Removed), Change: change, Cause: -1,
+		From: a, To: b, Follows: w.names.follows(w.path, a, b), Hidden: concealed(a) || concealed(b),
 	}
+	f.hide(w.hide)
 	w.fields = append(w.fields, f)
+}
+
+// hide takes what nobody may read out of a field. One that has no other difference is
+// hidden.
+func (f *Field) hide(hide func(string) string) {
+	f.Path, f.Pointer, f.Follows = hide(f.Path), hide(f.Pointer), hide(f.Follows)
+	f.From, f.To = hidden(f.From, hide), hidden(f.To, hide)
+	if f.Hidden || f.Change == Changed && same(f.From, f.To) {
+		f.From, f.To, f.Hidden, f.Follows = nil, nil, true, ""
+	}
 }
 
 // order reports that the items of the list at the path stand in another order.

@@ -95,8 +95,8 @@ func secretValues(sides ...[]object.Object) *collection {
 	c.public = strings.ToLower(public.String())
 	for _, o := range secrets {
 		entries, wellFormed := entriesOf(o.Value)
-		for field, value := range o.Value {
-			switch field {
+		for _, field := range slices.Sorted(maps.Keys(o.Value)) {
+			switch value := o.Value[field]; field {
 			case "apiVersion", "kind", "type", "immutable", "metadata":
 			case "data", "stringData":
 				if !wellFormed {
@@ -187,8 +187,8 @@ func (c *collection) leaves(v any) {
 	case string:
 		c.add(v)
 	case map[string]any:
-		for _, item := range v {
-			c.leaves(item)
+		for _, key := range slices.Sorted(maps.Keys(v)) { // in one order, since there is a bound
+			c.leaves(v[key])
 		}
 	case []any:
 		for _, item := range v {
@@ -276,16 +276,6 @@ func (o *Object) hide(hide func(string) string) {
 		o.After = []byte(hide(string(o.After)))
 	}
 	for i := range o.Fields {
-		f := &o.Fields[i]
-		f.Path, f.Pointer = hide(f.Path), hide(f.Pointer)
-		if f.Hidden {
-			continue
-		}
-		from, to := hidden(f.From, hide), hidden(f.To, hide)
-		if f.Change == Changed && same(from, to) {
-			f.From, f.To, f.Hidden, f.Follows = nil, nil, true, ""
-			continue
-		}
-		f.From, f.To = from, to
+		o.Fields[i].hide(hide)
 	}
 }
