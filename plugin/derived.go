@@ -170,10 +170,10 @@ func (p *Parameters) generations() (all int, fields map[string]int, err error) {
 // own, and o what it was derived with.
 func (out *Output) addDerived(objects []object.Object, derived []derive.Derived, o *derive.Options) {
 	for _, d := range derived {
-		obj, path := inList(objects[d.Document], d.Path)
+		value, _ := object.Lookup(objects[d.Document].Value, d.Path)
 		next := Derived{
-			Object: d.Object, Path: path, Names: d.Names, Reason: d.Reason,
-			name: d.Name, value: plaintext(obj, path), namespace: o.Scope.Namespace,
+			Object: d.Object, Path: d.Inner, Names: d.Names, Reason: d.Reason,
+			name: d.Name, value: plaintext(value, d), namespace: o.Scope.Namespace,
 		}
 		for _, name := range d.Names {
 			next.Generation = max(next.Generation, o.Generation+o.Fields[name])
@@ -182,50 +182,19 @@ func (out *Output) addDerived(objects []object.Object, derived []derive.Derived,
 	}
 }
 
-// inList returns the object that a path leads into, and the rest of the path, where
-// the chart printed a List.
-func inList(o object.Object, path stamp.Path) (object.Object, stamp.Path) {
-	if !strings.HasSuffix(o.Kind(), "List") || len(path) < 2 || path[0] != "items" {
-		return o, path
+// plaintext returns the value of a field as a person needs it: the data of a Secret
+// decoded.
+func plaintext(value any, d derive.Derived) string {
+	if value == nil {
+		return ""
 	}
-	index, isIndex := path[1].(int)
-	if items := object.Items(o.Value["items"]); isIndex && index < len(items) {
-		if item := object.Mapping(items[index]); item != nil {
-			return object.Object{Value: item, Origin: o.Origin}, path[2:]
-		}
-	}
-	return o, path
-}
-
-// plaintext returns a field as a person needs it: the data of a Secret decoded.
-func plaintext(o object.Object, path stamp.Path) string {
-	text := leaf(o.Value, path)
-	if len(path) == 2 && path[0] == "data" && o.IsSecret() {
+	text := fmt.Sprint(value)
+	if inner := d.Inner; len(inner) == 2 && inner[0] == "data" && d.Object.Group == "" && d.Object.Kind == "Secret" {
 		if data, err := base64.StdEncoding.DecodeString(text); err == nil {
 			return string(data)
 		}
 	}
 	return text
-}
-
-// leaf returns the text of the scalar at a path, or "".
-func leaf(v any, path []any) string {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			v = object.Mapping(v)[step]
-		case int:
-			list := object.Items(v)
-			if step < 0 || step >= len(list) {
-				return ""
-			}
-			v = list[step]
-		}
-	}
-	if v == nil {
-		return ""
-	}
-	return fmt.Sprint(v)
 }
 
 // Reveal returns the derived value that lives in the field of that name, one of

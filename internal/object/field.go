@@ -14,6 +14,31 @@ func Field(v any, path ...string) any {
 	return v
 }
 
+// Lookup returns the part of v at a path of keys (strings) and indexes (ints), and whether
+// it is there.
+func Lookup(v any, path []any) (any, bool) {
+	for _, step := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			key, isKey := step.(string)
+			next, ok := at[key]
+			if !isKey || !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			index, isIndex := step.(int)
+			if !isIndex || index < 0 || index >= len(at) {
+				return nil, false
+			}
+			v = at[index]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
 // Items returns the items of a list, none where v is something else.
 func Items(v any) []any {
 	list, _ := v.([]any)

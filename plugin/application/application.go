@@ -97,7 +97,8 @@ func readApplication(manifest map[string]any, f *faults) (*Application, error) {
 		Namespace: object.Text(object.Field(spec, "destination", "namespace")),
 	}
 	for _, at := range sources(spec) {
-		s := Source{value: object.Mapping(fieldAt(spec, at))}
+		value, _ := object.Lookup(spec, at)
+		s := Source{value: object.Mapping(value)}
 		s.read(f, below([]any{"spec"}, at...), at[0] == "sources")
 		a.Sources = append(a.Sources, s)
 	}
@@ -139,18 +140,6 @@ func sources(spec map[string]any) (paths [][]any) {
 		paths = [][]any{{"source"}}
 	}
 	return paths
-}
-
-func fieldAt(v any, path []any) any {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			v = object.Field(v, step)
-		case int:
-			v = object.Items(v)[step]
-		}
-	}
-	return v
 }
 
 // read fills the source from its value, which is at path. It adds what Argo CD checks

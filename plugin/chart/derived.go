@@ -265,8 +265,8 @@ func (m *marker) unmark(r result, kind marking) {
 // unordered returns the fields that another order of maps changes. Where values cannot
 // be put in order, which is what settled says, it tries the order that maps have by
 // chance a few times.
-func (m *marker) unordered(r renders) (found *fields, settled bool, err error) {
-	found, settled = &fields{}, true
+func (m *marker) unordered(r renders) (found fields, settled bool, err error) {
+	found, settled = fields{}, true
 	if !m.any(order) {
 		return found, settled, nil
 	}
@@ -291,12 +291,15 @@ func (m *marker) unordered(r renders) (found *fields, settled bool, err error) {
 
 // unstable returns the fields that are not the same in each render. Those that no mark
 // explains are added to the findings. An error is one of a render.
-func (m *marker) unstable(r renders) (*fields, error) {
+func (m *marker) unstable(r renders) (fields, error) {
 	unordered, settled, err := m.unordered(r)
 	if err != nil {
 		return nil, err
 	}
-	out := &fields{list: slices.Clone(unordered.list)}
+	out := fields{}
+	for document, paths := range unordered {
+		out[document] = slices.Clone(paths)
+	}
 	keep := m.findings[:0]
 	for _, f := range m.findings {
 		if len(f.Path) == 0 {
@@ -308,7 +311,7 @@ func (m *marker) unstable(r renders) (*fields, error) {
 	m.findings = keep
 	out.addDifference(r.first, r.second)
 	out.addDifference(result{manifests: m.manifests}, r.shapes[0])
-	var constant fields
+	constant := fields{}
 	for n, shaped := range r.shapes {
 		for i := range m.manifests {
 			if r.first.manifests[i].body == shaped.manifests[i].body {
@@ -344,12 +347,12 @@ const computed = "the template tests the random value, or it cuts the random val
 func (m *marker) foresee(f foresight, first, shapes any, yield func(path []any)) {
 	before, after := f.value(first), f.value(shapes)
 	Diff(before, after, func(path []any) {
-		one, _ := valueAt(before, path)
-		other, _ := valueAt(after, path)
+		one, _ := object.Lookup(before, path)
+		other, _ := object.Lookup(after, path)
 		if happened(one, other) {
 			return
 		}
-		if printed, found := valueAt(shapes, path); found && isRead(one, printed) {
+		if printed, found := object.Lookup(shapes, path); found && isRead(one, printed) {
 			return
 		}
 		yield(path)
@@ -360,9 +363,9 @@ func (m *marker) foresee(f foresight, first, shapes any, yield func(path []any))
 // has the first render's value with each of the shapes, it tells how long a random
 // value is, or is a part of a hash of what is stable.
 func (m *marker) constant(r renders, f derive.Field) {
-	plain, same := valueAt(m.manifests[f.Document].value, f.Path)
+	plain, same := object.Lookup(m.manifests[f.Document].value, f.Path)
 	for _, shaped := range r.shapes {
-		value, found := valueAt(shaped.manifests[f.Document].value, f.Path)
+		value, found := object.Lookup(shaped.manifests[f.Document].value, f.Path)
 		same = same && found
 		Diff(plain, value, func([]any) { same = false })
 	}
@@ -379,7 +382,7 @@ func (m *marker) constant(r renders, f derive.Field) {
 func (m *marker) refuse(document int, path []any, reason string) {
 	of := m.manifests[document]
 	for len(path) > 0 {
-		if _, found := valueAt(of.value, path); found {
+		if _, found := object.Lookup(of.value, path); found {
 			break
 		}
 		path, reason = path[:len(path)-1], "which fields it has depends on a random value or on the time"
@@ -422,7 +425,7 @@ func (m *marker) refuseAll(err error) error {
 }
 
 // resolve derives the fields.
-func (m *marker) resolve(r renders, unstable *fields) error {
+func (m *marker) resolve(r renders, unstable fields) error {
 	of := func(list []manifest, texts map[string]string) derive.Render {
 		out := derive.Render{Texts: texts}
 		for _, each := range list {
@@ -431,7 +434,8 @@ func (m *marker) resolve(r renders, unstable *fields) error {
 		}
 		return out
 	}
-	if len(unstable.list) == 0 {
+	list := unstable.sorted()
+	if len(list) == 0 {
 		return nil
 	}
 	resolved, err := derive.Resolve(m.ctx, *m.options.Derive, derive.Renders{
@@ -439,7 +443,7 @@ func (m *marker) resolve(r renders, unstable *fields) error {
 		First:  of(r.first.manifests, r.first.texts),
 		Second: of(r.second.manifests, r.second.texts),
 		Still:  func() (derive.Render, error) { return of(r.shapes[0].manifests, r.shapes[0].texts), nil },
-	}, unstable.sorted())
+	}, list)
 	if err != nil {
 		return err
 	}
@@ -483,22 +487,17 @@ func (o *Output) settle(manifests []manifest, r *derive.Resolution) []manifest {
 	return out
 }
 
-// fields is a set of fields.
-type fields struct {
-	list []derive.Field
-}
+// fields is a set of fields: their paths, by document.
+type fields map[int][][]any
 
-func (f *fields) add(document int, path []any) {
-	for _, other := range f.list {
-		if other.Document == document && slices.Equal(other.Path, path) {
-			return
-		}
+func (f fields) add(document int, path []any) {
+	if !slices.ContainsFunc(f[document], func(other []any) bool { return slices.Equal(other, path) }) {
+		f[document] = append(f[document], path)
 	}
-	f.list = append(f.list, derive.Field{Document: document, Path: path})
 }
 
 // addDifference adds the fields in which two results with the same documents differ.
-func (f *fields) addDifference(a, b result) {
+func (f fields) addDifference(a, b result) {
 	for i := range min(len(a.manifests), len(b.manifests)) {
 		if a.manifests[i].body != b.manifests[i].body {
 			Diff(a.manifests[i].value, b.manifests[i].value, func(path []any) { f.add(i, path) })
@@ -507,46 +506,30 @@ func (f *fields) addDifference(a, b result) {
 }
 
 // touches reports whether the field, one that it is in, or a part of it is in the set.
-func (f *fields) touches(document int, path []any) bool {
-	return slices.ContainsFunc(f.list, func(other derive.Field) bool {
-		n := min(len(path), len(other.Path))
-		return other.Document == document && slices.Equal(other.Path[:n], path[:n])
+func (f fields) touches(document int, path []any) bool {
+	return slices.ContainsFunc(f[document], func(other []any) bool {
+		n := min(len(path), len(other))
+		return slices.Equal(other[:n], path[:n])
 	})
 }
 
 // remove takes the field and its parts out of the set.
-func (f *fields) remove(document int, path []any) {
-	f.list = slices.DeleteFunc(f.list, func(other derive.Field) bool {
-		return other.Document == document && len(other.Path) >= len(path) && slices.Equal(other.Path[:len(path)], path)
+func (f fields) remove(document int, path []any) {
+	f[document] = slices.DeleteFunc(f[document], func(other []any) bool {
+		return len(other) >= len(path) && slices.Equal(other[:len(path)], path)
 	})
 }
 
-func (f *fields) sorted() []derive.Field {
-	return slices.SortedFunc(slices.Values(f.list), func(a, b derive.Field) int {
-		return cmp.Or(cmp.Compare(a.Document, b.Document), strings.Compare(object.Pointer(a.Path...), object.Pointer(b.Path...)))
-	})
-}
-
-// valueAt returns the part of a decoded value that a path leads to.
-func valueAt(v any, path []any) (any, bool) {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			m, _ := v.(map[string]any)
-			next, ok := m[step]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case int:
-			list, _ := v.([]any)
-			if step >= len(list) {
-				return nil, false
-			}
-			v = list[step]
+func (f fields) sorted() (list []derive.Field) {
+	for _, document := range slices.Sorted(maps.Keys(f)) {
+		paths := slices.SortedFunc(slices.Values(f[document]), func(a, b []any) int {
+			return strings.Compare(object.Pointer(a...), object.Pointer(b...))
+		})
+		for _, path := range paths {
+			list = append(list, derive.Field{Document: document, Path: path})
 		}
 	}
-	return v, true
+	return list
 }
 
 // setAt changes a part of a decoded value that is there.
@@ -554,7 +537,7 @@ func setAt(v any, path []any, to any) {
 	if len(path) == 0 {
 		return
 	}
-	in, found := valueAt(v, path[:len(path)-1])
+	in, found := object.Lookup(v, path[:len(path)-1])
 	if !found {
 		return
 	}

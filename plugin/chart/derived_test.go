@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/derive"
 )
 
@@ -155,7 +156,7 @@ func checkDerived(t *testing.T, out *Output, want string) {
 	}
 	for i, d := range out.Derived {
 		path, form, _ := strings.Cut(lines[i], " ")
-		value, found := valueAt(out.Objects[d.Document].Value, d.Path)
+		value, found := object.Lookup(out.Objects[d.Document].Value, d.Path)
 		got := fmt.Sprint(value)
 		if decoded, err := base64.StdEncoding.DecodeString(got); err == nil && !matchForm(form, got) {
 			got = string(decoded)
@@ -220,7 +221,7 @@ func TestNotDerived(t *testing.T) {
 				if len(out.Derived) > 0 {
 					t.Errorf("got derived %+v", out.Derived)
 				}
-				if text := string(out.Stream()); strings.Contains(text, frameStart) || strings.Contains(text, frameEnd) {
+				if text := string(out.Stream()); strings.Contains(text, derive.FrameStart) || strings.Contains(text, derive.FrameEnd) {
 					t.Errorf("got a frame in %s", text)
 				}
 			})

@@ -1,17 +1,13 @@
 package chart
 
 import (
-	"crypto/sha1" //nolint:gosec // what the chart calls
-	"crypto/sha256"
-	"crypto/sha512"
 	"encoding/base64"
-	"fmt"
-	"hash/adler32"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"hallmark.dev/hallmark/internal/yamldoc"
+	"hallmark.dev/hallmark/plugin/derive"
 )
 
 // A render with frames has to be one with shapes but for the frames. A foresight, which
@@ -25,8 +21,8 @@ const unforeseen = "\x00"
 
 var (
 	marked = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?-----END [A-Z0-9 ]+-----` +
-		`|` + frameStart + `c([a-z0-9]+?)x([A-Za-z0-9+/]*?={0,2})` + frameEnd +
-		`|(?i:` + frameStart + `t\d{27,99}([aldpbui])(\d+|[m-]?\d+to[m-]?\d+)s\d+` + frameEnd + `)`)
+		`|` + derive.FrameStart + `c([a-z0-9]+?)x([A-Za-z0-9+/]*?={0,2})` + derive.FrameEnd +
+		`|(?i:` + derive.FrameStart + `t\d{27,99}([aldpbui])(\d+|[m-]?\d+to[m-]?\d+)s\d+` + derive.FrameEnd + `)`)
 
 	// base64Runs are the texts that may be base64: with the alphabet of URLs too, but
 	// first without, as a prefix is often set off with a minus. A frame in base64 is
@@ -39,8 +35,6 @@ var (
 )
 
 const leastBase64 = 40 // letters, see base64Runs
-
-var escapeQuoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 func (f foresight) text(text string) string {
 	// What the pattern finds, in any case, holds one of these.
@@ -69,7 +63,7 @@ func (f foresight) text(text string) string {
 		case m[6] >= 0:
 			value := f.token(whole, group(3), group(4))
 			if strings.EqualFold(group(3), "p") && strings.HasSuffix(text[:m[0]], `"`) && strings.HasPrefix(text[m[1]:], `"`) {
-				value = escapeQuoted.Replace(value) // as package derive writes it
+				value = derive.Escape(value)
 			}
 			out.WriteString(value)
 		default:
@@ -83,22 +77,13 @@ func (f foresight) text(text string) string {
 // foreseenResult is what a function gives for an input in a render with shapes, where
 // just those that are random themselves have frames.
 func foreseenResult(function, input string) string {
-	data := []byte(input)
-	digest := function != "bcrypt" && function != "htpasswd" && function != "shuffle"
-	if digest && strings.Contains(input, unforeseen) {
-		return unforeseen
+	if digest, ok := derive.Digest(function, input); ok {
+		if strings.Contains(input, unforeseen) {
+			return unforeseen
+		}
+		return digest
 	}
-	switch function {
-	case "sha1":
-		return fmt.Sprintf("%x", sha1.Sum(data)) //nolint:gosec // what the chart calls
-	case "sha256":
-		return fmt.Sprintf("%x", sha256.Sum256(data))
-	case "sha512":
-		return fmt.Sprintf("%x", sha512.Sum512(data))
-	case "adler32":
-		return strconv.FormatUint(uint64(adler32.Checksum(data)), 10)
-	}
-	return frameStart + "c" + function + "x" + base64.StdEncoding.EncodeToString(data) + frameEnd
+	return derive.FrameStart + "c" + function + "x" + base64.StdEncoding.EncodeToString([]byte(input)) + derive.FrameEnd
 }
 
 // token is the shape in the place of a frame, in the frame's case.
@@ -117,7 +102,7 @@ func (f foresight) token(frame, kind, size string) string {
 		value = repeated(shapeUnits[kind][f], n)
 	}
 	switch {
-	case strings.HasPrefix(frame, frameStart):
+	case strings.HasPrefix(frame, derive.FrameStart):
 		return value
 	case strings.ToLower(frame) == frame:
 		return strings.ToLower(value)

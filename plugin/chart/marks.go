@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hallmark.dev/hallmark/plugin/derive"
 )
 
 // Marks are edits of calls whose results change, so that the output tells what
@@ -29,9 +31,6 @@ import (
 type callMark struct{ name, before, suffix string }
 
 const (
-	frameStart = "Hm0tQ"
-	frameEnd   = "Q7t0mHzE"
-
 	// In the place of these marks differ from call to call and from render to render.
 	nonceHere = "<nonce>"
 	siteHere  = "<site>"
@@ -50,13 +49,13 @@ const (
 // tokenFrame is the suffix behind a call that gives a text of n characters or, for
 // kind b, the base64 of n bytes.
 func tokenFrame(kind, measure string) callMark {
-	return callMark{suffix: " | " + measure + ` | printf "` + frameStart + "t%s" + kind + "%ds" + siteHere + frameEnd + `" ` + nonceHere}
+	return callMark{suffix: " | " + measure + ` | printf "` + derive.FrameStart + "t%s" + kind + "%ds" + siteHere + derive.FrameEnd + `" ` + nonceHere}
 }
 
 // digestFrame makes a function that computes name print what it is given, as with
 // gives it.
 func digestFrame(name, with, encode string) callMark {
-	return callMark{name: with, suffix: encode + ` | printf "` + frameStart + "c" + name + "x%s" + frameEnd + `"`}
+	return callMark{name: with, suffix: encode + ` | printf "` + derive.FrameStart + "c" + name + "x%s" + derive.FrameEnd + `"`}
 }
 
 // noAge stands for how long ago a time is.
@@ -69,10 +68,10 @@ var frames = map[string]callMark{
 	"randNumeric":  tokenFrame("d", "len"),
 	"randAscii":    tokenFrame("p", "len"),
 	"randBytes":    tokenFrame("b", "b64dec | len"),
-	"uuidv4":       {name: `(` + nonceHere + ` | printf "` + frameStart + `t%su0s` + siteHere + frameEnd + `")`},
+	"uuidv4":       {name: `(` + nonceHere + ` | printf "` + derive.FrameStart + `t%su0s` + siteHere + derive.FrameEnd + `")`},
 	"randInt": {
 		name:   `printf "i%vto%v"`,
-		suffix: ` | printf "` + frameStart + `t%s%ss` + siteHere + frameEnd + `" ` + nonceHere,
+		suffix: ` | printf "` + derive.FrameStart + `t%s%ss` + siteHere + derive.FrameEnd + `" ` + nonceHere,
 	},
 	"sha1sum":    digestFrame("sha1", "b64enc", ""),
 	"sha256sum":  digestFrame("sha256", "b64enc", ""),
@@ -81,7 +80,7 @@ var frames = map[string]callMark{
 	"shuffle":    digestFrame("shuffle", "b64enc", ""),
 	"bcrypt":     digestFrame("bcrypt", "toString", " | b64enc"),
 	// Charts cut the hash off behind the colon, so it has a frame of its own.
-	"htpasswd": {name: `printf "%s:` + frameStart + "cbcryptx%s" + frameEnd + `"`, before: "b64enc"},
+	"htpasswd": {name: `printf "%s:` + derive.FrameStart + "cbcryptx%s" + derive.FrameEnd + `"`, before: "b64enc"},
 	"now":      {name: fixedNow},
 	"ago":      noAge,
 }

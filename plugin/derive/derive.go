@@ -68,10 +68,12 @@ type Resolution struct {
 // Derived is a field whose value is derived.
 type Derived struct {
 	Field
+	// Object is the one that the field is of, and Inner the path in it: that of the
+	// Field, or of a part of it where the document is a List.
 	Object object.ID
-	// Name is what [Name] gives the field itself, and Owner its object: what the names
-	// of all fields of the object begin with, in front of "/".
-	Owner, Name string
+	Inner  []any
+	// Name is what [Name] gives the field itself.
+	Name string
 	// Reason says of what the value was made: "randAlphaNum", "checksum",
 	// "htpasswd", "certificate", "now" or several of them with commas.
 	Reason string

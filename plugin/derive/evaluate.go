@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"hallmark.dev/hallmark/internal/object"
 )
 
 // leastSecret is from how many letters on a value is looked for in other texts: what is
@@ -99,6 +97,9 @@ var toURL = strings.NewReplacer("+", "-", "/", "_")
 
 var escapeQuoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
+// Escape returns a text of printable ASCII as it stands in double quotes.
+func Escape(text string) string { return escapeQuoted.Replace(text) }
+
 // escaped returns a value of printable ASCII as it has to be written in the text round
 // it, which a frame of letters and digits does not show.
 func (t text) escaped(i int, value string) (string, error) {
@@ -106,7 +107,7 @@ func (t text) escaped(i int, value string) (string, error) {
 	case t.whole() != nil:
 		return value, nil
 	case t.quoted(i):
-		return escapeQuoted.Replace(value), nil
+		return Escape(value), nil
 	}
 	return "", errors.New("randAscii stands inside a text that is not known to take all of its letters")
 }
@@ -271,9 +272,4 @@ func isIdentity(document map[string]any, path []any) bool {
 	}
 	last, _ := path[len(path)-1].(string)
 	return last == "name" || last == "generateName" || last == "namespace"
-}
-
-func identityOf(document map[string]any, path []any) object.ID {
-	o, _ := owner(document, path)
-	return o.ID()
 }

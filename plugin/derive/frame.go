@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// The marks round a frame. The edits of plugin/chart print them.
+// The marks round a frame, which the edited templates print.
 const (
-	startMark = "Hm0tQ"
-	endMark   = "Q7t0mHzE"
+	FrameStart = "Hm0tQ"
+	FrameEnd   = "Q7t0mHzE"
 )
 
 // A token stands for one random value:
@@ -23,12 +23,12 @@ const (
 // chart.
 var (
 	// Letters count in any case here; what case they have is looked at afterwards.
-	tokenFrame = regexp.MustCompile(`(?i)^` + startMark + `t([0-9]{27,99})(?:([alpdbu])([0-9]{1,7})|(i)([m-]?[0-9]{1,19}to[m-]?[0-9]{1,19}))s([0-9]{1,9})` + endMark)
-	computedAt = regexp.MustCompile(`^` + startMark + `c(sha1|sha256|sha512|adler32|bcrypt|htpasswd|shuffle)x`)
+	tokenFrame = regexp.MustCompile(`(?i)^` + FrameStart + `t([0-9]{27,99})(?:([alpdbu])([0-9]{1,7})|(i)([m-]?[0-9]{1,19}to[m-]?[0-9]{1,19}))s([0-9]{1,9})` + FrameEnd)
+	computedAt = regexp.MustCompile(`^` + FrameStart + `c(sha1|sha256|sha512|adler32|bcrypt|htpasswd|shuffle)x`)
 	// A frame that was cut goes on like one, to the end of the text or at least until
 	// it is clear what it was.
-	cutFrame = regexp.MustCompile(`(?i)^` + startMark + `(?:t?|c[a-z0-9]{0,8})$|` +
-		`(?i)^` + startMark + `(?:t[0-9]{1,99}(?:[alpdbui](?:[m-]?[0-9]+)?(?:to[m-]?[0-9]*)?(?:s[0-9]*)?)?|c(?:sha1|sha256|sha512|adler32|bcrypt|htpasswd|shuffle)x)`)
+	cutFrame = regexp.MustCompile(`(?i)^` + FrameStart + `(?:t?|c[a-z0-9]{0,8})$|` +
+		`(?i)^` + FrameStart + `(?:t[0-9]{1,99}(?:[alpdbui](?:[m-]?[0-9]+)?(?:to[m-]?[0-9]*)?(?:s[0-9]*)?)?|c(?:sha1|sha256|sha512|adler32|bcrypt|htpasswd|shuffle)x)`)
 )
 
 // frameAt reads a frame at the beginning of s, which begins with the start mark in any
@@ -37,7 +37,7 @@ var (
 func frameAt(s string, depth int) (piece, int) {
 	if m := tokenFrame.FindStringSubmatch(s); m != nil {
 		p := piece{kind: token, raw: m[0], nonce: m[1], function: strings.ToLower(m[2] + m[4])[0], size: strings.ToLower(m[3] + m[5]), site: m[6]}
-		exact := startMark + "t" + p.nonce + string(p.function) + p.size + "s" + p.site + endMark
+		exact := FrameStart + "t" + p.nonce + string(p.function) + p.size + "s" + p.site + FrameEnd
 		switch m[0] {
 		case exact:
 		case strings.ToLower(exact):
@@ -66,14 +66,14 @@ func frameAt(s string, depth int) (piece, int) {
 // well, so it counts only behind a whole number of groups of four.
 func computedInput(s string) (input string, n int, ok bool) {
 	for at := 0; ; at++ {
-		next := strings.Index(s[at:], endMark)
+		next := strings.Index(s[at:], FrameEnd)
 		if next < 0 {
 			return "", 0, false
 		}
 		at += next
 		if at%4 == 0 {
 			decoded, err := base64.StdEncoding.Strict().DecodeString(s[:at])
-			return string(decoded), at + len(endMark), err == nil && !strings.ContainsAny(s[:at], "\r\n")
+			return string(decoded), at + len(FrameEnd), err == nil && !strings.ContainsAny(s[:at], "\r\n")
 		}
 	}
 }
@@ -83,17 +83,17 @@ func computedInput(s string) (input string, n int, ok bool) {
 func indexStart(s string) int {
 	const digit = 2
 	for from := 0; ; {
-		at := strings.IndexByte(s[from:], startMark[digit])
+		at := strings.IndexByte(s[from:], FrameStart[digit])
 		if at < 0 {
 			return -1
 		}
 		from += at + 1
 		begin := from - 1 - digit
-		if begin >= 0 && begin+len(startMark) <= len(s) && strings.EqualFold(s[begin:begin+len(startMark)], startMark) {
+		if begin >= 0 && begin+len(FrameStart) <= len(s) && strings.EqualFold(s[begin:begin+len(FrameStart)], FrameStart) {
 			return begin
 		}
 	}
 }
 
 // holdsFrame reports whether a text holds what may be a frame, or a part of one.
-func holdsFrame(s string) bool { return indexStart(s) >= 0 || strings.Contains(s, endMark) }
+func holdsFrame(s string) bool { return indexStart(s) >= 0 || strings.Contains(s, FrameEnd) }

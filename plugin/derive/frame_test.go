@@ -9,14 +9,14 @@ import (
 const (
 	nonceA = "012345678901234567890123456"
 	nonceB = "987654321098765432109876543"
-	frameA = startMark + "t" + nonceA + "a16s1" + endMark
-	frameB = startMark + "t" + nonceB + "b32s20" + endMark
+	frameA = FrameStart + "t" + nonceA + "a16s1" + FrameEnd
+	frameB = FrameStart + "t" + nonceB + "b32s20" + FrameEnd
 )
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 func computedFrame(function, input string) string {
-	return startMark + "c" + function + "x" + b64(input) + endMark
+	return FrameStart + "c" + function + "x" + b64(input) + FrameEnd
 }
 
 // describe writes a text for the tables below: <kind...> for each piece.
@@ -44,7 +44,7 @@ func describe(t text) string {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	marked, err := base64.StdEncoding.DecodeString("ab" + endMark + "cd")
+	marked, err := base64.StdEncoding.DecodeString("ab" + FrameEnd + "cd")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,15 +59,15 @@ func TestParse(t *testing.T) {
 		"upper":             {strings.ToUpper(frameA), "<a16 0^^>"},
 		"single letters":    {"h" + frameA[1:], "<broken>"},
 		"cut":               {frameA[:30], "<broken>"},
-		"cut in the kind":   {startMark + "t" + nonceA + "a1", "<broken>"},
-		"cut in the site":   {startMark + "t" + nonceA + "i-5to7s1-x", "<broken>-x"},
+		"cut in the kind":   {FrameStart + "t" + nonceA + "a1", "<broken>"},
+		"cut in the site":   {FrameStart + "t" + nonceA + "i-5to7s1-x", "<broken>-x"},
 		"cut, more behind":  {frameA[:12] + "-" + frameA, "<broken>-<a16 0>"},
 		"only a start":      {"Hm0tQ and hm0tq-x", "Hm0tQ and hm0tq-x"},
-		"start before":      {startMark + "-" + frameA, "Hm0tQ-<a16 0>"},
+		"start before":      {FrameStart + "-" + frameA, "Hm0tQ-<a16 0>"},
 		"half before":       {"Hm0t" + frameA, "Hm0t<a16 0>"},
-		"integer":           {startMark + "t" + nonceA + "i-5tom3s7" + endMark, "<i-5to-3 0>"},
-		"integer, literal":  {startMark + "t" + nonceA + "im5to30s7" + endMark, "<i-5to30 0>"},
-		"unknown kind":      {startMark + "t" + nonceA + "z16s1" + endMark, "<broken>z16s1" + endMark},
+		"integer":           {FrameStart + "t" + nonceA + "i-5tom3s7" + FrameEnd, "<i-5to-3 0>"},
+		"integer, literal":  {FrameStart + "t" + nonceA + "im5to30s7" + FrameEnd, "<i-5to30 0>"},
+		"unknown kind":      {FrameStart + "t" + nonceA + "z16s1" + FrameEnd, "<broken>z16s1" + FrameEnd},
 		"base64":            {b64(frameA), "<64 <a16 0>>"},
 		"base64 of text":    {b64("user:" + frameA + ";"), "<64 user:<a16 0>;>"},
 		"twice":             {b64("a=" + b64(frameA)), "<64 a=<64 <a16 0>>>"},
@@ -81,10 +81,10 @@ func TestParse(t *testing.T) {
 		"computed":          {computedFrame("sha256", "x"), "<sha256 x>"},
 		"computed of token": {"s=" + computedFrame("sha1", "a:"+frameA) + ".", "s=<sha1 a:<a16 0>>."},
 		"nested":            {computedFrame("sha512", "k: "+b64(computedFrame("htpasswd", "u:"+frameB))), "<sha512 k: <64 <htpasswd u:<b32 9>>>>"},
-		"mark in input":     {computedFrame("sha256", "abc"+endMark+frameA), "<sha256 abc" + endMark + "<a16 0>>"},
+		"mark in input":     {computedFrame("sha256", "abc"+FrameEnd+frameA), "<sha256 abc" + FrameEnd + "<a16 0>>"},
 		"mark in base64":    {computedFrame("sha256", string(marked)), "<sha256 " + string(marked) + ">"},
 		"computed, cut":     {computedFrame("sha256", frameA)[:40], "<broken><64 <broken>>"},
-		"computed, lower":   {strings.ToLower(computedFrame("sha256", "x")), "<broken>" + strings.ToLower(b64("x")+endMark)},
+		"computed, lower":   {strings.ToLower(computedFrame("sha256", "x")), "<broken>" + strings.ToLower(b64("x")+FrameEnd)},
 		"PEM":               {"a\n" + pemBlock + "\nb", "a\n<pem>\nb"},
 		"PEM, indented":     {"  " + strings.ReplaceAll(pemBlock, "\n", "\n    "), "  <pem>"},
 		"PEM in JSON":       {`{"a":"` + strings.ReplaceAll(pemBlock, "\n", `\n`) + `\n"}`, `{"a":"<pem>\n"}`},
@@ -117,7 +117,7 @@ func TestFrameParts(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		frameA, b64("x" + frameA), computedFrame("sha256", b64(frameA)+frameB), strings.ToUpper(frameA), frameA[:20],
-		startMark + "cshuffle", "-----BEGIN A-----\\nAA\\n-----END A-----", "a-b/" + b64(frameB),
+		FrameStart + "cshuffle", "-----BEGIN A-----\\nAA\\n-----END A-----", "a-b/" + b64(frameB),
 	} {
 		f.Add(s)
 	}

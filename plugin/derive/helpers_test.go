@@ -48,7 +48,7 @@ func frames(plain template.FuncMap, second bool, calls int) template.FuncMap {
 	}
 	over := func(name string) func(string) string {
 		return func(s string) string {
-			return startMark + "c" + name + "x" + base64.StdEncoding.EncodeToString([]byte(s)) + endMark
+			return FrameStart + "c" + name + "x" + base64.StdEncoding.EncodeToString([]byte(s)) + FrameEnd
 		}
 	}
 	out := template.FuncMap{
@@ -58,7 +58,7 @@ func frames(plain template.FuncMap, second bool, calls int) template.FuncMap {
 	}
 	for site := range calls {
 		mark := func(kind string, size any) string {
-			return fmt.Sprintf("%st%s%s%vs%d%s", startMark, nonce(), kind, size, site, endMark)
+			return fmt.Sprintf("%st%s%s%vs%d%s", FrameStart, nonce(), kind, size, site, FrameEnd)
 		}
 		sized := func(kind string) func(int) string { return func(n int) string { return mark(kind, n) } }
 		functions := template.FuncMap{
@@ -79,7 +79,9 @@ var randomCall = regexp.MustCompile(`\b(?:randAlphaNum|randAlpha|randNumeric|ran
 const oneNonce, otherNonce = "012345670123456701234567012", "765432107654321076543210765"
 
 // printedFrame is the frame of a call that was asked for what is "a16", say.
-func printedFrame(kind, nonce string) string { return startMark + "t" + nonce + kind + "s7" + endMark }
+func printedFrame(kind, nonce string) string {
+	return FrameStart + "t" + nonce + kind + "s7" + FrameEnd
+}
 
 var oneFrame, otherFrame = printedFrame("a16", oneNonce), printedFrame("b32", otherNonce)
 

@@ -108,7 +108,7 @@ func (x *index) eachBlock(yield func(key string)) {
 
 // parse returns the text taken apart, or nil where it is just text.
 func (x *index) parse(s string) text {
-	if len(s) < len(startMark) {
+	if len(s) < len(FrameStart) {
 		return nil
 	}
 	if t, ok := x.texts[s]; ok {

@@ -153,7 +153,7 @@ func (p *piece) computedPattern() string {
 	if !salted(p.name) {
 		return p.resultPattern()
 	}
-	return `(?:` + p.resultPattern() + `|` + startMark + `c` + p.name + `x[0-9A-Za-z+/=]*` + endMark + `)`
+	return `(?:` + p.resultPattern() + `|` + FrameStart + `c` + p.name + `x[0-9A-Za-z+/=]*` + FrameEnd + `)`
 }
 
 func (p *piece) resultPattern() string {

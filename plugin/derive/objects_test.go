@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hallmark.dev/hallmark/internal/object"
 )
 
 // A chart that moves a password between data and stringData keeps it.
@@ -16,7 +18,7 @@ func TestStringDataIsData(t *testing.T) {
 		if got, want := plain.text(t, "Secret/db/stringData/"+field), encoded.decoded(t, "Secret/db/data/"+field); got != want {
 			t.Errorf("%s is %q in stringData and %q in data", field, got, want)
 		}
-		if want := []string{"Secret/db/data/" + field}; !slices.Equal(plain.Derived[0].Names, want) || plain.Derived[0].Name != want[0] || plain.Derived[0].Owner != "Secret/db" {
+		if want := []string{"Secret/db/data/" + field}; !slices.Equal(plain.Derived[0].Names, want) || plain.Derived[0].Name != want[0] || plain.Derived[0].Object != (object.ID{Kind: "Secret", Name: "db"}) || !slices.Equal(plain.Derived[0].Inner, []any{"stringData", field}) {
 			t.Errorf("got %+v", plain.Derived[0])
 		}
 	}

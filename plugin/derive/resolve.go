@@ -159,10 +159,11 @@ func (r *resolver) refuse(path []any, reason string) {
 
 func (r *resolver) derived(path []any, reasons, names []string) {
 	document := r.renders.Plain.Documents[r.document].Value
-	at := r.index.place(document, path, false)
+	path = slices.Clone(path)
+	o, inner := owner(document, path)
 	r.out.Derived = append(r.out.Derived, Derived{
-		Field:  Field{r.document, slices.Clone(path)},
-		Object: identityOf(document, path), Owner: prefix(at.id), Name: at.name(),
+		Field:  Field{r.document, path},
+		Object: o.ID(), Inner: inner, Name: r.index.place(document, path, false).name(),
 		Reason: strings.Join(reasons, ","), Names: names,
 	})
 }
@@ -423,7 +424,7 @@ func (r *resolver) fits(path []any, t text, plain any) (text, string) {
 	if ok {
 		return settled, ""
 	}
-	if s := t.raw(); strings.Count(s, startMark) != strings.Count(s, endMark) {
+	if s := t.raw(); strings.Count(s, FrameStart) != strings.Count(s, FrameEnd) {
 		return t, "the template cuts the random value"
 	}
 	return t, "its value does not have the form of what the random functions print"
@@ -438,7 +439,8 @@ func (r *resolver) lettersOf(p *piece) letters64 {
 			if l.index >= len(render.Documents) {
 				continue
 			}
-			settled, ok := l.text.can(valueAt(render.Documents[l.index].Value, l.path))
+			value, _ := object.Lookup(render.Documents[l.index].Value, l.path)
+			settled, ok := l.text.can(value)
 			if !ok {
 				continue
 			}
@@ -527,23 +529,3 @@ func isNumber(v any) bool {
 }
 
 const unexplained = "it differs from render to render in a way that no random function of the templates explains"
-
-// valueAt returns the field at a path, or nil.
-func valueAt(v any, path []any) any {
-	for _, step := range path {
-		switch at := v.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			v = at[key]
-		case []any:
-			index, ok := step.(int)
-			if !ok || index >= len(at) {
-				return nil
-			}
-			v = at[index]
-		default:
-			return nil
-		}
-	}
-	return v
-}

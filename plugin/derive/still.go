@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
+	"hallmark.dev/hallmark/internal/object"
 )
 
 // Renders.Still shows what of the difference between two renders is one of the time or of
@@ -86,5 +88,6 @@ func (r *resolver) at(render Render, path []any) any {
 	if r.document >= len(render.Documents) {
 		return nil
 	}
-	return valueAt(render.Documents[r.document].Value, path)
+	value, _ := object.Lookup(render.Documents[r.document].Value, path)
+	return value
 }

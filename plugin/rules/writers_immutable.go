@@ -87,7 +87,8 @@ func (it *item) checkMoving(report report) {
 		}
 	}
 	for _, p := range places {
-		values := object.Mapping(follow(it.Value, p.at))
+		value, _ := object.Lookup(it.Value, p.at)
+		values := object.Mapping(value)
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if movesWithRelease(key, values[key]) {
 				report(it, p.at.under(key), "%s has %q, which changes with the release, and cannot be changed", p.what, key)
@@ -95,23 +96,6 @@ func (it *item) checkMoving(report report) {
 			}
 		}
 	}
-}
-
-// follow returns the value at a path.
-func follow(v any, at path) any {
-	for _, element := range at {
-		switch element := element.(type) {
-		case string:
-			v = object.Field(v, element)
-		case int:
-			list := object.Items(v)
-			if element >= len(list) {
-				return nil
-			}
-			v = list[element]
-		}
-	}
-	return v
 }
 
 var (
