@@ -60,6 +60,7 @@ type Derived struct {
 
 	// For Reveal: the name of the field itself, and its value.
 	name, value string
+	printed     any    // by the chart
 	namespace   string // the destination's, which the value depends on
 }
 
@@ -173,7 +174,7 @@ func (out *Output) addDerived(objects []object.Object, derived []derive.Derived,
 		value, _ := object.Lookup(objects[d.Document].Value, d.Path)
 		next := Derived{
 			Object: d.Object, Path: d.Inner, Names: d.Names, Reason: d.Reason,
-			name: d.Name, value: plaintext(value, d), namespace: o.Scope.Namespace,
+			name: d.Name, value: plaintext(value, d), printed: value, namespace: o.Scope.Namespace,
 		}
 		for _, name := range d.Names {
 			next.Generation = max(next.Generation, o.Generation+o.Fields[name])
@@ -220,7 +221,7 @@ func (r *Result) Reveal(name string) (string, error) {
 
 // hashes reports whether a reason of derive.Derived is a hash.
 func hashes(reason string) bool {
-	return slices.Contains([]string{"checksum", "bcrypt", "htpasswd"}, reason)
+	return slices.Contains([]string{"checksum", "bcrypt"}, reason)
 }
 
 // rotated refuses generations of fields that are not derived: a slip there would look

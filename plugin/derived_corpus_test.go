@@ -48,7 +48,7 @@ func derivedCases(t *testing.T) []derivedCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const least = 44
+	const least = 100
 	if len(paths) < least {
 		t.Fatalf("got %d archives, want %d", len(paths), least)
 	}
@@ -266,6 +266,9 @@ func (c derivedCase) builtFields() map[string]string {
 	for name := range c.want.Derived {
 		kind, rest, _ := strings.Cut(name, "/")
 		out[kind+"/"+c.want.Prefix+rest] = name
+	}
+	for to, from := range c.want.Moved {
+		out[to] = from
 	}
 	return out
 }

@@ -32,6 +32,8 @@ import (
 //	params:   [helm-parameters[password]=given]  # of the application, beside determinism
 //	slow:     true           # takes seconds: rendered in fewer of the tests
 //	prefix:   prod-          # what a kustomization puts in front of the chart's names
+//	moved:                   # where a kustomization has put the values of other fields
+//	  ConfigMap/web/data/url: Secret/web/data/url
 //	derived:                 # all fields with a derived value, and what it is made of
 //	  Secret/web/data/password: randAlphaNum
 //	  ConfigMap/web/data/url: randAlphaNum, of Secret/web/data/password
@@ -77,6 +79,7 @@ type derivedWant struct {
 	Params   []string          `json:"params"`
 	Slow     bool              `json:"slow"`
 	Prefix   string            `json:"prefix"`
+	Moved    map[string]string `json:"moved"`
 	Derived  map[string]string `json:"derived"`
 	Refused  []refusedWant     `json:"refused"`
 	Values   map[string]string `json:"values"`

@@ -2,6 +2,8 @@ package object
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +39,32 @@ func Lookup(v any, path []any) (any, bool) {
 		}
 	}
 	return v, true
+}
+
+// With returns v with another value at a path of keys (strings) and indexes (ints), where
+// it makes mappings and does not make lists longer. What does not lie on the way is shared
+// with v.
+func With(v any, path []any, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	switch step := path[0].(type) {
+	case string:
+		out := maps.Clone(Mapping(v))
+		if out == nil {
+			out = map[string]any{}
+		}
+		out[step] = With(out[step], path[1:], value)
+		return out
+	case int:
+		out := slices.Clone(Items(v))
+		if step < 0 || step >= len(out) {
+			return v
+		}
+		out[step] = With(out[step], path[1:], value)
+		return out
+	}
+	return v
 }
 
 // Items returns the items of a list, none where v is something else.

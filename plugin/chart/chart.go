@@ -212,7 +212,7 @@ func (c *Chart) render(ctx context.Context, engine Engine, o Options) (*Output, 
 			return nil, err
 		}
 		out.Findings = p.findings
-		manifests = out.settle(manifests, p.resolved)
+		manifests = out.settle(p.manifests, p.resolved)
 	}
 	out.addManifests(manifests)
 	return out, nil

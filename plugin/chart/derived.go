@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,289 +15,201 @@ import (
 )
 
 // With Options.Derive a proof goes another way once it is known that suspicious calls
-// are executed: not by chance, but by marks (see marks.go). There are two renders with
-// frames and four with shapes, and
+// are executed. The calls are marked (marks.go), and what they give is up to an oracle:
 //
-//   - what differs between any of them and the first is random;
-//   - what is not the same with a frame and with each of the shapes is refused, since
-//     the template cuts, tests or changes the value;
-//   - what package derive makes of the frames is the value of a field;
-//   - everything else is refused by name.
+//   - Two renders have frames in place of random values. Where frames are is where random
+//     values are printed, and package derive finds out which field each lives in, and
+//     what its value is.
+//   - Then the chart is rendered with these values. What a template makes of them, by
+//     whatever it does, is what Helm makes of them: that is the result.
+//   - A value that is printed nowhere lives nowhere. Where there are such, there are
+//     more renders, in each of which they are other known values. What is not the same
+//     in all of them is refused.
+//   - Certificates and keys are put in by package derive, and what is computed of those.
+//     A field with one is refused if there is more to it than that.
 //
-// Where a render with frames fails, the calls that it fails at carry none, and their
-// fields are refused: a template that tests a password has a reason to. If it fails with
-// shapes too, nothing is derived. Which documents
-// there are is never derived, not even where a fixed time would settle it: they would
-// be those of the year 2000.
+// Where a render with frames fails, the calls that it fails at get known values in place
+// of frames, and so do not show where theirs are printed: the files that reach them are
+// refused. Which documents there are is never derived.
 
 // derive finds what differs from render to render and gives it values.
 func (p *proof) derive() error {
-	if p.any(clock) {
-		p.times()
+	m := &marker{proof: p, left: map[*call]string{}}
+	framed, err := m.render(marking{frames: true})
+	if p.ctx.Err() != nil {
+		return context.Cause(p.ctx)
 	}
+	told := err == nil && m.onlyExecuted(framed)
+	if len(p.calls) == 0 || !told && !p.executes() {
+		return nil
+	}
+	p.fixed()
 	randomly := p.any(random, few, slow)
 	if !randomly {
 		p.orders()
 	}
 	p.dates()
-	ofField := func(f Finding) bool { return len(f.Path) > 0 }
-	if !randomly && !slices.ContainsFunc(p.findings, ofField) {
+	m.ordered = fields{}
+	for _, f := range p.findings {
+		if len(f.Path) > 0 {
+			m.ordered.add(f.document, f.Path)
+		}
+	}
+	timed := p.any(clock) || len(p.timeless) > 0
+	if !randomly && !timed && len(m.ordered) == 0 {
 		return nil
 	}
-	m := &marker{proof: p, left: map[*call]string{}}
-	var r renders
-	r.shapes = make([]result, shapeCount)
-	if !randomly {
-		r.shapes = r.shapes[:1] // they are all the same
+	if len(p.timeless) > 0 && err == nil {
+		framed, err = m.render(marking{frames: true}) // with the edits of these
 	}
-	for i := range 2 + len(r.shapes) {
-		to, kind := &r.first, marking{}
-		switch {
-		case i == 1:
-			to, kind = &r.second, marking{second: true}
-		case i > 1:
-			to, kind = &r.shapes[i-2], marking{shapes: true, variant: i - 2}
-		}
-		var err error
-		if *to, err = m.render(kind); err != nil {
-			return m.refuseAll(err)
-		}
-		if !sameDocuments(p.manifests, to.manifests) {
-			for _, f := range restructured(p.manifests, to.manifests) {
-				f.Reason = fmt.Sprintf("which objects %s has depends on a random value or on the time", f.Template)
-				p.findings = append(p.findings, f)
-			}
-			return nil
-		}
-	}
-	unstable, err := m.unstable(r)
 	if err != nil {
 		return m.refuseAll(err)
 	}
-	return m.resolve(r, unstable)
+	m.framed, m.again = framed, framed
+	if randomly {
+		if m.again, err = m.render(marking{frames: true, second: true, fill: 1}); err != nil {
+			return m.refuseAll(err)
+		}
+	}
+	for fill := range filling(fillings) {
+		if m.still, err = m.render(marking{fill: fill}); err == nil {
+			break // a template may want a digit in a password
+		}
+	}
+	if err != nil {
+		return m.refuseAll(err)
+	}
+	m.after = m.still
+	if timed {
+		if m.after, err = m.render(marking{fill: m.still.fill, after: true}); err != nil {
+			p.fail(err)
+			return nil
+		}
+		if !m.sameObjects(result{manifests: p.manifests}) {
+			return nil
+		}
+	}
+	if !m.sameObjects(m.again) || !m.sameObjects(m.still) || !m.sameObjects(m.after) {
+		return nil
+	}
+	if !slices.EqualFunc(m.framed.oracle.log, m.again.oracle.log, answer.alike) {
+		p.findings = append(p.findings, Finding{Reason: otherCalls})
+		return nil
+	}
+	// From here on nothing is up to what the plain render has by chance.
+	m.plain, p.manifests, p.first = p.manifests, m.still.manifests, m.still.texts
+	if m.refuseUnsorted() {
+		return nil
+	}
+	unstable, err := m.unstable()
+	if err != nil {
+		return m.refuseAll(err)
+	}
+	if !randomly && len(unstable.sorted()) == 0 {
+		p.manifests = m.plain
+		return nil
+	}
+	return m.resolve(unstable)
+}
+
+// onlyExecuted forgets the calls that a render did not execute, and reports whether it
+// executed any. Those that carry no mark may have been.
+func (m *marker) onlyExecuted(r result) bool {
+	m.calls = slices.DeleteFunc(slices.Clone(m.calls), func(c *call) bool {
+		return !slices.ContainsFunc(m.found.calls, func(other *call) bool {
+			same := other.template == c.template && other.pos == c.pos && other.function == c.function
+			return same && (r.oracle.executed[m.sites[other]] || m.markOf(other, marking{frames: true}) == (callMark{}))
+		})
+	})
+	return slices.ContainsFunc(m.found.calls, func(c *call) bool { return c.class != digest && r.oracle.executed[m.sites[c]] })
+}
+
+const otherCalls = "which random values it asks for depends on another one"
+
+// sameObjects reports whether a render has the documents of the first one with frames,
+// and notes those that differ.
+func (m *marker) sameObjects(r result) bool {
+	if sameDocuments(m.framed.manifests, r.manifests) {
+		return true
+	}
+	for _, f := range restructured(m.framed.manifests, r.manifests) {
+		f.Reason = fmt.Sprintf("which objects %s has depends on a random value or on the time", f.Template)
+		m.findings = append(m.findings, f)
+	}
+	return false
 }
 
 // result is what one render gave.
 type result struct {
 	manifests []manifest
 	texts     map[string]string
+	fill      filling
+	oracle    *oracle // that answered
 }
 
-// renders are those with marks.
-type renders struct {
-	first, second result
-	shapes        []result
-}
-
-// marker renders with marks.
-type marker struct {
-	*proof
-	found *scanned
-	// sites number the calls, by template and position.
-	sites map[*call]int
-	// left are the calls that a render fails at if they print frames, with the reason.
-	// They print shapes then, which give their fields away and hide nothing by chance.
-	left map[*call]string
-	// slow says that the chart needs the keys that it asks for.
-	slow bool
-}
-
-// leaveAtMost bounds how often calls are left alone because a render fails.
-const leaveAtMost = 3
-
-func (m *marker) render(kind marking) (result, error) {
-	for tries := 0; ; tries++ {
-		kind.slow = m.slow
-		texts, err := m.execute(kind)
-		if err == nil {
-			var r result
-			if r.manifests, err = collect(m.engine, texts, m.options); err == nil {
-				r.texts = texts
-				m.unmark(r, kind)
-				return r, nil
-			}
-		}
-		if kind.shapes && !m.slow && m.any(slow) {
-			m.slow = true
-			continue
-		}
-		if m.ctx.Err() != nil || tries == leaveAtMost || !m.leave(err, kind) {
-			return result{}, err
+// refuseUnsorted refuses the files that take the values of a map which cannot be put in
+// order, since they are no texts.
+func (m *marker) refuseUnsorted() (found bool) {
+	for _, file := range slices.Sorted(maps.Keys(m.found.reach)) {
+		if slices.ContainsFunc(m.found.reach[file], func(c *call) bool {
+			_, left := m.left[c]
+			return left && c.class == order && m.framed.oracle.executed[m.sites[c]]
+		}) {
+			m.findings = append(m.findings, Finding{Template: file, Reason: "the order of a map decides on it, and what it holds cannot be put in order"})
+			found = true
 		}
 	}
+	return found
 }
 
-// execute renders from the chart's bytes.
-func (m *marker) execute(kind marking) (map[string]string, error) {
-	if err := m.ctx.Err(); err != nil {
-		return nil, err
+// unordered returns the fields that another order of maps changes.
+func (m *marker) unordered() (fields, error) {
+	found := fields{}
+	if !m.any(order) {
+		return found, nil
 	}
-	again, err := m.chart.prepare(m.engine, m.options)
+	other, err := m.render(marking{reverse: true, fill: m.still.fill})
 	if err != nil {
 		return nil, err
 	}
-	if m.found == nil {
-		names := maps.Clone(suspects)
-		maps.Copy(names, digests)
-		m.found = scan(again, names)
-		slices.SortFunc(m.found.calls, func(a, b *call) int {
-			return cmp.Or(strings.Compare(a.template, b.template), cmp.Compare(a.pos, b.pos), strings.Compare(a.function, b.function))
-		})
-		m.sites = make(map[*call]int, len(m.found.calls))
-		for i, c := range m.found.calls {
-			m.sites[c] = i + 1
-		}
+	if !sameDocuments(m.manifests, other.manifests) {
+		return nil, errOtherObjects
 	}
-	again.rewrite(m.edits(kind))
-	return again.execute(m.options.MaxOutput)
+	found.addDifference(m.still, other)
+	return found, nil
 }
 
-func (m *marker) edits(kind marking) edits {
-	out := maps.Clone(m.found.sortKeys)
-	for _, c := range m.found.calls {
-		for _, e := range m.markOf(c, kind).edits(c) {
-			out.add(e)
-		}
-		if m.isTimeless(c) && c.class == date && !m.spans(c) {
-			out.add(c.timed())
-		}
-	}
-	return out
-}
-
-// markOf returns the mark that the call carries, which may be none.
-func (m *marker) markOf(c *call, kind marking) callMark {
+// isAnswered reports whether a call's result is known, and not left to chance, or the
+// call was not executed.
+func (m *marker) isAnswered(c *call) bool {
 	_, left := m.left[c]
-	if left && c.class == order {
-		return callMark{}
+	isMarked := m.markOf(c, marking{}) != (callMark{})
+	if isMarked && !m.framed.oracle.executed[m.sites[c]] {
+		return true
 	}
-	k := kind.of(c, m.sites[c])
-	if left && !kind.shapes {
-		k = kind.leftAlone(c)
+	switch c.class {
+	case order:
+		return !left && isMarked
+	case random, few, slow, clock:
+		_, known := marks[c.function]
+		return known && isMarked
 	}
-	if c.class == since && m.isTimeless(c) {
-		k = noAge
-	}
-	if !k.fits(c) {
-		return callMark{}
-	}
-	return k
+	return true
 }
 
-// isTimeless reports whether the call is one of those of the first scan.
-func (m *marker) isTimeless(c *call) bool {
-	return slices.ContainsFunc(m.timeless, func(t *call) bool { return t.template == c.template && t.pos == c.pos })
-}
-
-// spans reports whether other calls stand among the arguments of c.
-func (m *marker) spans(c *call) bool {
-	return slices.ContainsFunc(m.found.calls, func(other *call) bool {
-		return other.template == c.template && other.pos > c.pos && other.pos < c.end
-	})
-}
-
-// leave leaves calls alone because of an error, the likeliest ones: those in the line
-// that it names; else what puts values in order, which may be no texts; else those in
-// the text that it is about. With shapes just the order is left alone. It reports
-// whether there were any.
-func (m *marker) leave(err error, kind marking) bool {
-	at := &diag.Error{}
-	errors.As(err, &at)
-	inText := strings.Contains(at.Msg, "text that tpl runs")
-	for _, likely := range []func(*call) bool{
-		func(c *call) bool { return c.template == at.File && c.line == at.Line },
-		func(c *call) bool { return c.class == order },
-		func(c *call) bool { return inText && c.within != "" },
-		func(c *call) bool { return c.template == at.File },
-	} {
-		before := len(m.left)
-		for _, c := range m.found.calls {
-			if _, left := m.left[c]; !left && c.pos >= 0 && likely(c) && (c.class == order || !kind.shapes) {
-				m.left[c] = fmt.Sprintf("the template looks at the random value (%s)", oneLine(err.Error()))
-			}
-		}
-		if len(m.left) > before {
-			return true
-		}
-	}
-	return false
-}
-
-// unmark gives texts that `tpl` might have executed, and that were printed instead, the
-// form that they had without marks.
-func (m *marker) unmark(r result, kind marking) {
-	changes := edits{}
-	for _, c := range m.found.calls {
-		if c.within != "" {
-			for _, e := range m.markOf(c, kind).inText(c) {
-				changes.add(e)
-			}
-		}
-	}
-	var pairs []string
-	for _, text := range slices.Sorted(maps.Keys(changes)) {
-		before, after := strings.Split(text, "\n"), strings.Split(apply(text, changes[text]), "\n")
-		for i := range before {
-			if len(before) == len(after) && before[i] != after[i] {
-				pairs = append(pairs, strings.TrimSpace(after[i]), strings.TrimSpace(before[i]))
-			}
-		}
-	}
-	if pairs == nil {
-		return
-	}
-	back := strings.NewReplacer(pairs...)
-	for name, text := range r.texts {
-		r.texts[name] = back.Replace(text)
-	}
-	for _, each := range r.manifests {
-		walkStrings("", each.value, nil, func(t text) {
-			if t.set != nil {
-				if s := back.Replace(t.body); s != t.body {
-					t.set(s)
-				}
-			}
-		})
-	}
-}
-
-// unordered returns the fields that another order of maps changes. Where values cannot
-// be put in order, which is what settled says, it tries the order that maps have by
-// chance a few times.
-func (m *marker) unordered(r renders) (found fields, settled bool, err error) {
-	found, settled = fields{}, true
-	if !m.any(order) {
-		return found, settled, nil
-	}
-	orders, times := marking{shapes: true, reverse: true}, 1
-	for _, c := range m.found.calls {
-		if _, left := m.left[c]; c.class == order && (left || !orders.of(c, 0).fits(c)) {
-			settled, times = false, moreFew/2
-		}
-	}
-	for range times {
-		other, err := m.render(orders)
-		if err != nil {
-			return nil, false, err
-		}
-		if !sameDocuments(m.manifests, other.manifests) {
-			return nil, false, errOtherObjects
-		}
-		found.addDifference(r.shapes[0], other)
-	}
-	return found, settled, nil
-}
-
-// unstable returns the fields that are not the same in each render. Those that no mark
-// explains are added to the findings. An error is one of a render.
-func (m *marker) unstable(r renders) (fields, error) {
-	unordered, settled, err := m.unordered(r)
+// unstable returns the fields that are not the same in each render. An error is one of a
+// render.
+func (m *marker) unstable() (fields, error) {
+	unordered, err := m.unordered()
 	if err != nil {
 		return nil, err
 	}
 	out := fields{}
 	for document, paths := range unordered {
 		out[document] = slices.Clone(paths)
+		for _, path := range paths {
+			m.ordered.add(document, path)
+		}
 	}
 	keep := m.findings[:0]
 	for _, f := range m.findings {
@@ -309,123 +220,59 @@ func (m *marker) unstable(r renders) (fields, error) {
 		}
 	}
 	m.findings = keep
-	out.addDifference(r.first, r.second)
-	out.addDifference(result{manifests: m.manifests}, r.shapes[0])
-	constant := fields{}
-	for n, shaped := range r.shapes {
-		for i := range m.manifests {
-			if r.first.manifests[i].body == shaped.manifests[i].body {
-				continue
-			}
-			m.foresee(foresight(n), r.first.manifests[i].value, shaped.manifests[i].value, func(path []any) {
-				if !out.touches(i, path) {
-					constant.add(i, path)
-					return
-				}
-				m.refuse(i, path, computed)
-				out.remove(i, path)
-			})
-		}
-	}
-	for _, f := range constant.sorted() {
-		m.constant(r, f)
-	}
-	if !settled {
-		for _, f := range unordered.sorted() {
-			m.refuse(f.Document, f.Path, "the order of a map decides on it, and what it holds cannot be put in order")
-			out.remove(f.Document, f.Path)
-		}
-	}
+	out.addDifference(m.framed, m.again)
+	out.addDifference(m.still, m.after)
 	return out, nil
 }
 
 var errOtherObjects = errors.New("which objects there are depends on a random value or on an order")
 
-const computed = "the template tests the random value, or it cuts the random value or computes with it"
-
-// foresee yields the fields that are not what frames foresee in a render with shapes.
-func (m *marker) foresee(f foresight, first, shapes any, yield func(path []any)) {
-	before, after := f.value(first), f.value(shapes)
-	Diff(before, after, func(path []any) {
-		one, _ := object.Lookup(before, path)
-		other, _ := object.Lookup(after, path)
-		if happened(one, other) {
-			return
-		}
-		if printed, found := object.Lookup(shapes, path); found && isRead(one, printed) {
-			return
-		}
-		yield(path)
-	})
-}
-
-// constant looks at a field that frames change in a way that shapes do not show. If it
-// has the first render's value with each of the shapes, it tells how long a random
-// value is, or is a part of a hash of what is stable.
-func (m *marker) constant(r renders, f derive.Field) {
-	plain, same := object.Lookup(m.manifests[f.Document].value, f.Path)
-	for _, shaped := range r.shapes {
-		value, found := object.Lookup(shaped.manifests[f.Document].value, f.Path)
-		same = same && found
-		Diff(plain, value, func([]any) { same = false })
-	}
-	if !same {
-		m.refuse(f.Document, f.Path, computed)
-		return
-	}
-	setAt(r.first.manifests[f.Document].value, f.Path, plain)
-	setAt(r.second.manifests[f.Document].value, f.Path, plain)
-}
-
-// refuse adds a finding. The path is cut where the field is not there in the first
-// render. What was left alone is a better reason than the one given.
+// refuse adds a finding. The path is cut where the field is not there in each render.
 func (m *marker) refuse(document int, path []any, reason string) {
 	of := m.manifests[document]
 	for len(path) > 0 {
-		if _, found := object.Lookup(of.value, path); found {
+		if _, found := object.Lookup(m.still.manifests[document].value, path); found {
 			break
 		}
 		path, reason = path[:len(path)-1], "which fields it has depends on a random value or on the time"
 	}
-	for _, c := range m.found.reach[of.source] {
+	m.findings = append(m.findings, Finding{Object: of.id(), Template: of.source, Path: path, Reason: reason, document: document})
+}
+
+// because returns the reason for which a field of a document is refused: what is known
+// of the calls of its template says more than the one given.
+func (m *marker) because(document int, reason string) string {
+	for _, c := range m.found.reach[m.still.manifests[document].source] {
 		if left, ok := m.left[c]; ok && c.class != order {
-			reason = left
-			break
+			return left
 		}
 		if c.pos < 0 && c.class != digest {
 			reason = fmt.Sprintf("%s in %s cannot be marked", c.function, c.template)
 		}
 	}
-	m.findings = append(m.findings, Finding{Object: of.id(), Template: of.source, Path: path, Reason: reason, document: document})
+	return reason
 }
 
-// refuseAll finds what differs without marks, because renders with them fail. That finds
-// something by chance, so if it is nothing, it is a finding that they fail.
+// refuseAll refuses the file at which a render with marks fails, unless something is
+// refused that is not random.
 func (m *marker) refuseAll(err error) error {
 	if m.ctx.Err() != nil {
 		return context.Cause(m.ctx)
 	}
-	if !m.any(clock) {
-		m.times()
-	}
-	m.repeat()
-	m.orders()
-	reason := fmt.Sprintf("the template looks at the random value (%s)", oneLine(err.Error()))
 	at := &diag.Error{}
 	errors.As(err, &at)
-	if len(m.findings) == 0 {
-		m.findings = []Finding{{Template: at.File, Reason: reason}}
+	if m.any(random, few, slow) {
+		m.findings = append(m.findings, Finding{Template: at.File, Reason: looks(err)})
+		return nil
 	}
-	for i := range m.findings {
-		if len(m.findings[i].Path) > 0 {
-			m.findings[i].Reason = reason
-		}
+	if len(m.findings) == 0 {
+		m.findings = []Finding{{Template: at.File, Reason: looks(err)}}
 	}
 	return nil
 }
 
 // resolve derives the fields.
-func (m *marker) resolve(r renders, unstable fields) error {
+func (m *marker) resolve(unstable fields) error {
 	of := func(list []manifest, texts map[string]string) derive.Render {
 		out := derive.Render{Texts: texts}
 		for _, each := range list {
@@ -434,20 +281,26 @@ func (m *marker) resolve(r renders, unstable fields) error {
 		}
 		return out
 	}
-	list := unstable.sorted()
-	if len(list) == 0 {
-		return nil
-	}
+	framed := of(m.framed.manifests, m.framed.texts)
+	framed.Hashed = m.hashed()
 	resolved, err := derive.Resolve(m.ctx, *m.options.Derive, derive.Renders{
 		Plain:  of(m.manifests, m.first),
-		First:  of(r.first.manifests, r.first.texts),
-		Second: of(r.second.manifests, r.second.texts),
-		Still:  func() (derive.Render, error) { return of(r.shapes[0].manifests, r.shapes[0].texts), nil },
-	}, list)
+		First:  framed,
+		Second: of(m.again.manifests, m.again.texts),
+		Still:  func() (derive.Render, error) { return of(m.still.manifests, m.still.texts), nil },
+
+		Ordered: m.ordered.sorted(),
+	}, unstable.sorted())
 	if err != nil {
 		return err
 	}
+	if err := m.replay(resolved); err != nil {
+		return err
+	}
 	for _, f := range resolved.Refused {
+		if !f.Final {
+			f.Reason = m.because(f.Document, f.Reason)
+		}
 		m.refuse(f.Document, f.Path, f.Reason)
 	}
 	// What is refused here may have a frame all the same.
@@ -458,6 +311,27 @@ func (m *marker) resolve(r renders, unstable fields) error {
 	})
 	m.resolved = resolved
 	return nil
+}
+
+// hashed are the digests in the render with frames that are in no text as a whole, and in
+// none that another one is over.
+func (m *marker) hashed() (out []derive.Hashed) {
+	digests := m.framed.oracle.digests
+	seen := map[string]bool{}
+	for _, d := range digests {
+		if seen[d.frame] {
+			continue
+		}
+		seen[d.frame] = true
+		shown := false
+		for _, text := range m.framed.texts {
+			shown = shown || strings.Contains(text, d.frame)
+		}
+		if !shown && !slices.ContainsFunc(digests, func(other answer) bool { return strings.Contains(other.input, d.frame) }) {
+			out = append(out, derive.Hashed{Template: m.found.calls[d.site-1].template, Frame: d.frame})
+		}
+	}
+	return out
 }
 
 // settle puts derived values into the manifests that are about to be added, and takes
@@ -513,10 +387,10 @@ func (f fields) touches(document int, path []any) bool {
 	})
 }
 
-// remove takes the field and its parts out of the set.
-func (f fields) remove(document int, path []any) {
-	f[document] = slices.DeleteFunc(f[document], func(other []any) bool {
-		return len(other) >= len(path) && slices.Equal(other[:len(path)], path)
+// equal reports whether two sets have the same fields.
+func (f fields) equal(other fields) bool {
+	return slices.EqualFunc(f.sorted(), other.sorted(), func(a, b derive.Field) bool {
+		return a.Document == b.Document && slices.Equal(a.Path, b.Path)
 	})
 }
 
@@ -530,25 +404,4 @@ func (f fields) sorted() (list []derive.Field) {
 		}
 	}
 	return list
-}
-
-// setAt changes a part of a decoded value that is there.
-func setAt(v any, path []any, to any) {
-	if len(path) == 0 {
-		return
-	}
-	in, found := object.Lookup(v, path[:len(path)-1])
-	if !found {
-		return
-	}
-	switch step := path[len(path)-1].(type) {
-	case string:
-		if m, ok := in.(map[string]any); ok {
-			m[step] = to
-		}
-	case int:
-		if list, ok := in.([]any); ok && step < len(list) {
-			list[step] = to
-		}
-	}
 }

@@ -125,39 +125,46 @@ func (o *Output) Disturbed() ([]byte, bool) {
 	return out, true
 }
 
-// disturb returns v with another value at path; only what lies on the way is
-// copied.
+// disturb returns v with another value at path; only what lies on the way is copied.
 func disturb(v any, path []any) any {
-	if len(path) == 0 {
-		switch v := v.(type) {
-		case string:
-			return v + "x"
-		case int64:
-			return v + 1
-		case float64:
-			return v + 1
-		case bool:
-			return !v
-		}
-		return "x"
-	}
-	switch step := path[0].(type) {
+	at, _ := object.Lookup(v, path)
+	return object.With(v, path, other(at))
+}
+
+// other returns another value than v, of its type if that is a scalar.
+func other(v any) any {
+	switch v := v.(type) {
 	case string:
-		m, _ := v.(map[string]any)
-		out := maps.Clone(m)
-		if out == nil {
-			out = map[string]any{}
-		}
-		out[step] = disturb(m[step], path[1:])
-		return out
-	case int:
-		list, _ := v.([]any)
-		if step >= len(list) {
-			return v
-		}
-		out := slices.Clone(list)
-		out[step] = disturb(list[step], path[1:])
-		return out
+		return v + "x"
+	case int64:
+		return v + 1
+	case float64:
+		return v + 1
+	case bool:
+		return !v
 	}
-	return v
+	return "x"
+}
+
+// Altered returns the stream with some of the fields of Derived changed, by their index
+// there: texts have what mark gives for them at their end.
+func (o *Output) Altered(fields []int, mark func(n int) string) []byte {
+	values := make([]any, len(o.Objects))
+	for i, obj := range o.Objects {
+		values[i] = obj.Value
+	}
+	for _, n := range fields {
+		d := o.Derived[n]
+		at, _ := object.Lookup(values[d.Document], d.Path)
+		to := other(at)
+		if text, ok := at.(string); ok {
+			to = text + mark(n)
+		}
+		values[d.Document] = object.With(values[d.Document], d.Path, to)
+	}
+	var out []byte
+	for _, value := range values {
+		out = yamldoc.AppendYAML(append(out, "---\n"...), value)
+	}
+	return out
 }

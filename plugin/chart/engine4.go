@@ -93,7 +93,12 @@ func (c *Chart) prepare4(o Options) (*prepared, error) {
 			}
 		})
 	}
-	p.run = func() (map[string]string, error) { return engine.Render(ch, top) }
+	p.run = func() (map[string]string, error) {
+		if p.oracle != nil {
+			return engine.RenderWithClientProvider(ch, top, p.oracle)
+		}
+		return engine.Render(ch, top)
+	}
 	return p, nil
 }
 

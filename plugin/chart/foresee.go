@@ -2,18 +2,23 @@ package chart
 
 import (
 	"encoding/base64"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/internal/yamldoc"
 	"hallmark.dev/hallmark/plugin/derive"
 )
 
-// A render with frames has to be one with shapes but for the frames. A foresight, which
-// is the number of a shape, puts that in the place of frames, through base64 and in what
-// digests were given, and takes out certificates and keys, which no mark makes the same.
-type foresight int
+// A foresight puts values in the place of frames, through base64 and in what digests were
+// given, and takes out certificates and keys, which no mark makes the same. So it foretells
+// what a render without frames has, if the templates do no more than print the values.
+type foresight struct {
+	resolved *derive.Resolution // the values; nil for none
+	fill     filling            // what is there in place of those that it does not have
+}
 
 // unforeseen stands for a certificate or a key, for a digest of one, and for base64 with
 // one in it.
@@ -21,8 +26,8 @@ const unforeseen = "\x00"
 
 var (
 	marked = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?-----END [A-Z0-9 ]+-----` +
-		`|` + derive.FrameStart + `c([a-z0-9]+?)x([A-Za-z0-9+/]*?={0,2})` + derive.FrameEnd +
-		`|(?i:` + derive.FrameStart + `t\d{27,99}([aldpbui])(\d+|[m-]?\d+to[m-]?\d+)s\d+` + derive.FrameEnd + `)`)
+		`|` + derive.FrameStart + `c(sha1|sha256|sha512|adler32|bcrypt|shuffle)([01]*)x([A-Za-z0-9+/]*?={0,2})` + derive.FrameEnd +
+		`|(?i:` + derive.FrameStart + `t([01]+)([aldpbui])(\d+|m?\d+tom?\d+)s(\d+)x[a-z0-9]{62}` + derive.FrameEnd + `)`)
 
 	// base64Runs are the texts that may be base64: with the alphabet of URLs too, but
 	// first without, as a prefix is often set off with a minus. A frame in base64 is
@@ -54,15 +59,15 @@ func (f foresight) text(text string) string {
 		whole := group(0)
 		switch at = m[1]; {
 		case m[2] >= 0:
-			input, err := base64.StdEncoding.DecodeString(group(2))
+			input, err := base64.StdEncoding.DecodeString(group(3))
 			if err != nil {
 				out.WriteString(whole)
 				break
 			}
-			out.WriteString(foreseenResult(group(1), f.text(string(input))))
-		case m[6] >= 0:
-			value := f.token(whole, group(3), group(4))
-			if strings.EqualFold(group(3), "p") && strings.HasSuffix(text[:m[0]], `"`) && strings.HasPrefix(text[m[1]:], `"`) {
+			out.WriteString(f.result(group(1), group(2), string(input)))
+		case m[8] >= 0:
+			value := f.token(whole, group(4), group(5), group(6), group(7))
+			if strings.EqualFold(group(5), "p") && strings.HasSuffix(text[:m[0]], `"`) && strings.HasPrefix(text[m[1]:], `"`) {
 				value = derive.Escape(value)
 			}
 			out.WriteString(value)
@@ -74,32 +79,34 @@ func (f foresight) text(text string) string {
 	return out.String()
 }
 
-// foreseenResult is what a function gives for an input in a render with shapes, where
-// just those that are random themselves have frames.
-func foreseenResult(function, input string) string {
-	if digest, ok := derive.Digest(function, input); ok {
-		if strings.Contains(input, unforeseen) {
-			return unforeseen
-		}
+// result is what a function gives for an input with frames.
+func (f foresight) result(function, nonce, input string) string {
+	foreseen := f.text(input)
+	if strings.Contains(foreseen, unforeseen) {
+		return unforeseen
+	}
+	if digest, ok := derive.Digest(function, foreseen); ok {
 		return digest
 	}
-	return derive.FrameStart + "c" + function + "x" + base64.StdEncoding.EncodeToString([]byte(input)) + derive.FrameEnd
+	if f.resolved != nil {
+		number, _ := strconv.ParseInt(nonce, 2, 64)
+		if value, ok := f.resolved.Value(derive.SaltedFrame(function, input, int(number)), foreseen); ok {
+			return value
+		}
+	}
+	return f.fill.salted(function, foreseen)
 }
 
-// token is the shape in the place of a frame, in the frame's case.
-func (f foresight) token(frame, kind, size string) string {
-	n, _ := strconv.Atoi(size)
-	kind = strings.ToLower(kind)
-	var value string
-	switch kind {
-	case "b":
-		value = base64.StdEncoding.EncodeToString([]byte(repeated(shapeUnits[kind][f], n)))
-	case "u":
-		value = shapeUUIDs[f]
-	case "i":
-		value = f.integer(strings.ToLower(size))
-	default:
-		value = repeated(shapeUnits[kind][f], n)
+// token is the value in the place of a frame, in the frame's case.
+func (f foresight) token(frame, nonce, kind, size, site string) string {
+	kind, size = strings.ToLower(kind), strings.ReplaceAll(strings.ToLower(size), "m", "-")
+	value := fmt.Sprint(f.fill.token(kind, size))
+	if f.resolved != nil {
+		number, _ := strconv.ParseInt(nonce, 2, 64)
+		call, _ := strconv.Atoi(site)
+		if made, ok := f.resolved.Value(derive.TokenFrame(kind+size, int(number), call), ""); ok {
+			value = made
+		}
 	}
 	switch {
 	case strings.HasPrefix(frame, derive.FrameStart):
@@ -112,18 +119,19 @@ func (f foresight) token(frame, kind, size string) string {
 	return frame
 }
 
-// integer is the shape of a number of a range.
-func (f foresight) integer(of string) string {
-	least, limit, _ := strings.Cut(strings.ReplaceAll(of, "m", "-"), "to")
-	from, _ := strconv.Atoi(least)
-	to, _ := strconv.Atoi(limit)
-	return strconv.Itoa([shapeCount]int{to - 1, from, (from + to) >> 1, min(from+1, to-1)}[f])
+func (f foresight) base64(text string) string {
+	return inBase64(text, func(decoded string) string {
+		inner := f.text(decoded)
+		if strings.Contains(inner, unforeseen) && !strings.Contains(decoded, unforeseen) {
+			return unforeseen
+		}
+		return inner
+	})
 }
 
-// repeated is a text of n bytes that consists of a unit.
-func repeated(unit string, n int) string { return strings.Repeat(unit, n/len(unit)+1)[:n] }
-
-func (f foresight) base64(text string) string {
+// inBase64 changes the texts in the base64 of a text. What becomes unforeseen is so as a
+// whole.
+func inBase64(text string, change func(decoded string) string) string {
 	if len(text) < leastBase64 {
 		return text
 	}
@@ -134,14 +142,14 @@ func (f foresight) base64(text string) string {
 				if err != nil {
 					continue
 				}
-				inner := f.text(string(decoded))
-				if strings.Contains(inner, unforeseen) && !strings.Contains(string(decoded), unforeseen) {
+				switch changed := change(string(decoded)); changed {
+				case string(decoded):
+					return run
+				case unforeseen:
 					return unforeseen
+				default:
+					return code.EncodeToString([]byte(changed))
 				}
-				if inner != string(decoded) {
-					return code.EncodeToString([]byte(inner))
-				}
-				break
 			}
 			return run
 		})
@@ -173,11 +181,27 @@ func (f foresight) value(v any) any {
 	return v
 }
 
-// happened reports whether a foreseen value of a render with frames is that of the one
-// with shapes.
-func happened(first, shapes any) bool {
-	before, isText := first.(string)
-	after, _ := shapes.(string)
+// compare yields the fields of a render that are not what frames foretell.
+func (f foresight) compare(framed, value any, yield func(path []any)) {
+	before, after := f.value(framed), foresight{}.value(value)
+	Diff(before, after, func(path []any) {
+		one, _ := object.Lookup(before, path)
+		other, _ := object.Lookup(after, path)
+		if happened(one, other) {
+			return
+		}
+		if printed, found := object.Lookup(value, path); found && isRead(one, printed) {
+			return
+		}
+		yield(path)
+	})
+}
+
+// happened reports whether what a render with frames foretells, where something in it is
+// unforeseen, is what another one has.
+func happened(foreseen, value any) bool {
+	before, isText := foreseen.(string)
+	after, _ := value.(string)
 	if !isText || !strings.Contains(before, unforeseen) {
 		return false // they differ
 	}

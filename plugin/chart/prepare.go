@@ -25,6 +25,8 @@ type prepared struct {
 	warnings []string
 	// applied are the edits that the engine's templates carry.
 	applied edits
+	// oracle answers marked calls; nil where there are none.
+	oracle *oracle
 	// run executes Helm's engine.
 	run func() (map[string]string, error)
 }

@@ -109,16 +109,18 @@ func (c *Chart) prove(ctx context.Context, engine Engine, o Options, s *scanned,
 	if hasAddress(first) {
 		p.compare(p.sortKeys)
 	}
-	if len(s.calls) > 0 && p.executes() {
-		p.fixed()
-		if o.Derive == nil {
-			p.times()
-			p.repeat()
-			p.orders()
-			p.dates()
-		} else if err := p.derive(); err != nil {
+	switch {
+	case len(s.calls) == 0:
+	case o.Derive != nil:
+		if err := p.derive(); err != nil {
 			return nil, err
 		}
+	case p.executes():
+		p.fixed()
+		p.times()
+		p.repeat()
+		p.orders()
+		p.dates()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -58,9 +58,9 @@ type input struct {
 }
 
 // align finds what the values stand for that stand in checksums alone.
-func (x *index) align(documents []Document, files map[string]string, kept map[string]bool) {
+func (x *index) align(r Render, kept map[string]bool) {
 	shown := map[string]bool{}
-	hashes := false
+	hashes := len(r.Hashed) > 0
 	for _, l := range x.leaves {
 		l.text.each(func(p *piece, inside bool) {
 			shown[p.key()] = shown[p.key()] || !inside
@@ -70,18 +70,18 @@ func (x *index) align(documents []Document, files map[string]string, kept map[st
 	if !hashes {
 		return
 	}
-	x.alignFiles(files, shown)
+	x.alignFiles(r, shown)
 	a := &aligner{index: x, kept: kept, about: map[string]*input{}, level: map[string]int{}, offered: map[string]bool{}}
-	a.collect(documents, files)
+	a.collect(r)
 	a.run()
 }
 
 // alignFiles finds the files whose second execution is the input of a hash.
-func (x *index) alignFiles(files map[string]string, shown map[string]bool) {
+func (x *index) alignFiles(r Render, shown map[string]bool) {
 	values := map[string][]string{} // the keys of a file, by the shape of its text
 	var texts []text
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		t := parse(strings.TrimSpace(files[name]))
+	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
+		t := parse(strings.TrimSpace(r.Texts[name]))
 		if !t.special() {
 			continue
 		}
@@ -114,6 +114,9 @@ func (x *index) alignFiles(files map[string]string, shown map[string]bool) {
 	for _, t := range texts {
 		inputs(t)
 	}
+	for _, h := range r.Hashed {
+		inputs(parse(h.Frame))
+	}
 }
 
 // blockType is what stands in the first line of a PEM block. That is enough to tell
@@ -141,9 +144,9 @@ type aligner struct {
 	offered  map[string]bool // the groups that have counterparts
 }
 
-func (a *aligner) collect(documents []Document, files map[string]string) {
+func (a *aligner) collect(r Render) {
 	at := 0
-	for i, d := range documents {
+	for i, d := range r.Documents {
 		list := &listing{chart: chartOf(d.Template)}
 		for ; at < len(a.leaves) && a.leaves[at].index == i; at++ {
 			l := a.leaves[at]
@@ -153,16 +156,16 @@ func (a *aligner) collect(documents []Document, files map[string]string) {
 			}
 			w.walk(l.text, false)
 		}
-		for _, m := range list.mentions {
-			least, known := a.level[m.key]
-			if !known || m.level < least {
-				a.level[m.key] = m.level
-			}
-		}
-		a.listings = append(a.listings, list)
+		a.add(list)
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if t := parse(files[name]); t.special() {
+	for _, h := range r.Hashed {
+		list := &listing{chart: chartOf(h.Template)}
+		w := &walker{aligner: a, list: list}
+		w.walk(parse(h.Frame), false)
+		a.add(list)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
+		if t := parse(r.Texts[name]); t.special() {
 			list := &listing{chart: chartOf(name), file: true, fragments: map[string]bool{}}
 			w := &walker{aligner: a, list: list, fragments: list.fragments}
 			w.walk(t, false)
@@ -170,6 +173,17 @@ func (a *aligner) collect(documents []Document, files map[string]string) {
 			a.listings = append(a.listings, list)
 		}
 	}
+}
+
+// add adds what one document prints.
+func (a *aligner) add(list *listing) {
+	for _, m := range list.mentions {
+		least, known := a.level[m.key]
+		if !known || m.level < least {
+			a.level[m.key] = m.level
+		}
+	}
+	a.listings = append(a.listings, list)
 }
 
 // chartOf returns the folder of the chart that a template belongs to.

@@ -9,7 +9,6 @@ import (
 	"hash/adler32"
 	"io"
 	"strconv"
-	"strings"
 )
 
 // bcryptCost is that of sprig's functions.
@@ -30,10 +29,6 @@ func compute(function, input string, r io.Reader) (string, error) {
 			return "", errHash
 		}
 		return hash, nil
-	case "htpasswd":
-		user, password, _ := strings.Cut(input, ":")
-		hash, err := compute("bcrypt", password, r)
-		return user + ":" + hash, err
 	case "shuffle":
 		return shuffle(input, r), nil
 	}

@@ -39,7 +39,13 @@ type Render struct {
 	Documents []Document
 	// Texts are what the files printed, by their names.
 	Texts map[string]string
+	// Hashed are computed frames that are in no text as a whole, because a template cut
+	// them.
+	Hashed []Hashed
 }
+
+// Hashed is a computed frame, and the template with the call that printed it.
+type Hashed struct{ Template, Frame string }
 
 // A Field is a place in one of the documents of a render: map keys (string) and list
 // indexes (int).
@@ -63,6 +69,8 @@ type Resolution struct {
 	Secrets []string
 	// Until is when a certificate is to be rendered anew; the zero time is never.
 	Until time.Time
+
+	resolver *resolver
 }
 
 // Derived is a field whose value is derived.
@@ -75,7 +83,7 @@ type Derived struct {
 	// Name is what [Name] gives the field itself.
 	Name string
 	// Reason says of what the value was made: "randAlphaNum", "checksum",
-	// "htpasswd", "certificate", "now" or several of them with commas.
+	// "bcrypt", "certificate", "now" or several of them with commas, or ReasonMade.
 	Reason string
 	// Names are the fields in which the random values of this one live ([Name]):
 	// that of the field itself unless it shares them with another. They are what
@@ -87,4 +95,6 @@ type Derived struct {
 type Refused struct {
 	Field
 	Reason string
+	// Final says that no value of the field can be adopted.
+	Final bool
 }

@@ -10,21 +10,30 @@
 // what `values` gives is sorted. Frames consist of letters and digits, so they come
 // through quotes, JSON, base64 and the like. Where they end up tells which fields are
 // random, what form they have, and which of them share one value. Nothing is guessed
-// from samples, so each process comes to the same result. A text that is made so that
-// taking it apart would take much longer than its length asks for is refused, and so are
-// more than 256 random certificates and keys.
+// from samples, so each process comes to the same result.
 //
-//	frame.go     reads one frame
+// Then the chart is rendered with the derived values: what a template makes of them, by
+// cutting, testing, sorting, computing or whatever it does, is what Helm makes of them,
+// and that is the result. A value that is printed nowhere as a whole lives in a field that
+// changes if the value does. Where none is found though one may depend on the value, or
+// where something else is not the same in two such renders, the field is refused.
+//
+// A text that is made so that taking it apart would take much longer than its length asks
+// for is refused, and so are more than 256 random certificates and keys.
+//
+//	frame.go     writes and reads one frame
 //	text.go      takes a text apart: frames, base64 with frames in it, PEM blocks
 //	index.go     finds the values of a render, and the home of each
+//	keyed.go     tells several values in one text apart
 //	align.go     finds which values of the objects a checksum is over
 //	normalise.go holds the two renders against each other: beside the values themselves
 //	             they have to be the same
-//	match.go     holds frames against the plain render: it has to have the form that they
-//	             foretell, or the template did something else with the value
+//	match.go     holds frames against the plain render: where that does not have the form
+//	             that they foretell, the template did something else with the value
 //	token.go, computed.go, certificates.go  make the values, evaluate.go puts them into texts
 //	still.go     tells the time and an order by a third render
 //	resolve.go   walks through the fields and puts all of it together
+//	adopt.go     takes over what the chart made of derived values
 //
 // # What stays in place
 //
@@ -46,15 +55,18 @@
 //   - any other field;
 //   - then the same three in objects that are hooks;
 //   - a field that holds a hash of the value, which is printed nowhere itself;
-//   - among equals the first by object, then by field.
+//   - a field that holds this value or another one, as the greater of two;
+//   - among equals the first by object, then by field;
+//   - if it is printed nowhere as a whole, the first of those that depend on it.
 //
 // So a chart that begins to print a password in one more place leaves it as it is, unless
-// that place is a better home. A field that holds several values of its own numbers them
-// by function in the order in which they stand there; private keys and certificates are
-// numbered together, without those that are no random ones. A field of a Secret's
-// stringData is that of its data, so a value may move from one to the other. Items of lists go by their names
-// where they have any, see [Name]. A password whose length changes is another password
-// and has no part in common with the old one.
+// that place is a better home. A field that holds several values of its own tells them
+// apart by the key in front of each in its line ("password:", "PASSWORD="), and numbers
+// those behind one key by function in the order in which they stand there; private keys
+// and certificates are numbered together, without those that are no random ones. A field
+// of a Secret's stringData is that of its data, so a value may move from one to the other.
+// Items of lists go by their names where they have any, see [Name]. A password whose length
+// changes is another password and has no part in common with the old one.
 //
 // Neither of the two generations may ever go down: then values come again that were
 // rotated out. As they count as a pair, rotating one field first and everything later
@@ -63,14 +75,14 @@
 // Exactly: the identity is the list "hallmark/derive/v1", project, namespace, application,
 // group, kind, namespace (empty if it is the destination's), name (or the generateName with
 // "%" behind it, which no name holds), pointer ("/data/" in place of "/stringData/" in a
-// Secret), "#" and the number from 0, function, generation, request. The generation is
-// that of the application, and behind a dot that of the field where it is not 0: "1",
-// "0.1", "1.1". Each part is written behind its length, as 8
-// bytes, big end first. HMAC-SHA256 of that under the seed is a key; HMAC-SHA256 under
-// this key of 0, 1, 2 and so on, as 8 bytes each, is the stream. A letter is the next 8
-// bytes of it as a number, modulo the size of the alphabet, where numbers from the last
-// multiple of that size on are left out, so all letters have the same chance. The
-// alphabets are those of sprig.
+// Secret), "#" and the number from 0 ("%" in its place for a value that is printed nowhere)
+// and behind a blank the key if there is one, function, generation, request. The generation
+// is that of the application, and behind a dot that of the field where it is not 0: "1",
+// "0.1", "1.1". Each part is written behind its length, as 8 bytes, big end first.
+// HMAC-SHA256 of that under the seed is a key; HMAC-SHA256 under this key of 0, 1, 2 and
+// so on, as 8 bytes each, is the stream. A letter is the next 8 bytes of it as a number,
+// modulo the size of the alphabet, where numbers from the last multiple of that size on are
+// left out, so all letters have the same chance. The alphabets are those of sprig.
 //
 // # What is computed
 //
@@ -86,34 +98,35 @@
 //     objects behind the same text of its line, such as "password:" (quotes, blanks and
 //     the way in which lists and mappings are written do not count). Several such values
 //     are told apart by their order, where one file or object has as many as what is
-//     hashed; of several files and objects by what else is hashed and by the chart.
+//     hashed; of several files and objects by what else is hashed and by the chart,
+//   - and where it is printed nowhere as a whole: if nothing but the checksum depends on
+//     it, in order for those of the same call on which other fields depend, as long as
+//     these are as many.
 //
 // So a checksum may be over a part of a file, over some of them, or over one in base64, in
-// JSON or indented. Where values remain that it can be over, it is refused. A value that
-// its call prints into a hash alone stands for no other; it lives in the field with the
-// hash.
+// JSON or indented, and may be cut. Where values remain that it can be over, it is refused.
+// A value that its call prints into a hash alone stands for no other; it lives in the field
+// with the hash.
 //
 // # What is refused
 //
 // By name, with the reason: a random name or namespace of an object (a name is an
-// identity), a random field name; a value that the template cuts, counts, or makes a
-// number of (what it prints for a frame then is not what it prints for a value, see
-// [Renders]); what differs and comes from none of the known functions, such as
-// encryptAES; templates whose objects depend on a random value; random values of objects
-// without a name of which there are several of one generateName; base64 that may have
-// either alphabet where that matters; a checksum over one of several values. What differs
+// identity), a random field name; what differs and comes from none of the known functions,
+// such as encryptAES; templates whose objects, or whose random calls, depend on a random
+// value; random values of objects without a name of which there are several of one
+// generateName; a field with a certificate or a key with which the template does more than
+// print it; a checksum over one of several values; a derived value that the template
+// refuses, since it has no digit, say: another generation has another one. What differs
 // by order alone gets the value of the sorted order. What differs in nothing but what looks
 // like a time, or a number of one, gets that of the fixed time: a template that decides by
 // the time is refused.
 //
 // # What is not seen
 //
-// A template that asks for, or replaces, single letters of a random value is found out
-// where a frame or one of the four known values holds one of them, and a short value
-// holds few. So `randAlphaNum 12 | replace "b" "_"` is taken for a plain value, and the
-// derived one can hold a b; and a branch on such a letter, or on one number of many, can
-// be told from its value in some renders and not in others. Give such a value
-// explicitly.
+// A value that is printed nowhere can still decide something. It is tried with values that
+// together hold most characters, with one that holds every letter and digit, and with the
+// ends and the middle of a range of numbers. A test that none of these passes, such as one for a
+// certain word, is taken for one that never does; a test for one number of many is refused.
 //
 // # What an attacker can learn
 //

@@ -11,8 +11,8 @@ import (
 func FuzzResolve(f *testing.F) {
 	head := "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	for _, s := range []string{
-		"data: {a: FRAME}", "data: {a: " + b64(oneFrame) + "}", "data: [FRAME, [" + computedFrame("sha256", "x"+oneFrame) + "]]",
-		"data: {a: " + computedFrame("sha256", "data: "+otherFrame) + ", b: " + computedFrame("bcrypt", oneFrame) + ", FRAME: x}",
+		"data: {a: FRAME}", "data: {a: " + b64(oneFrame) + "}", "data: [FRAME, [" + ComputedFrame("sha256", "x"+oneFrame) + "]]",
+		"data: {a: " + ComputedFrame("sha256", "data: "+otherFrame) + ", b: " + ComputedFrame("bcrypt", oneFrame) + ", FRAME: x}",
 		"data: {a: " + printedFrame("i5to5", oneNonce) + "}", "data: {a: 5}", "items: [{kind: Secret, data: {a: FRAME}}]\nkind: List",
 		"data: {a: " + printedFrame("a9999999", oneNonce) + "}", "metadata: {name: FRAME, annotations: []}",
 		"data: {a: \"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\"}", "spec: [{name: a, v: FRAME}, {name: b}]",

@@ -38,27 +38,28 @@ const (
 func frames(plain template.FuncMap, second bool, calls int) template.FuncMap {
 	bytesOf := plain["randBytes"].(func(int) (string, error))
 	executed := 0
-	nonce := func() string {
+	nonce := func() int {
 		executed++
-		at := executed
-		if second {
-			at = 1<<40 - executed
-		}
-		return fmt.Sprintf("%027d", at)
+		return Nonce(executed, second)
 	}
 	over := func(name string) func(string) string {
 		return func(s string) string {
-			return FrameStart + "c" + name + "x" + base64.StdEncoding.EncodeToString([]byte(s)) + FrameEnd
+			return ComputedFrame(name, s)
+		}
+	}
+	salt := func(name string) func(string) string {
+		return func(s string) string {
+			return SaltedFrame(name, s, nonce())
 		}
 	}
 	out := template.FuncMap{
 		"sha1sum": over("sha1"), "sha256sum": over("sha256"), "sha512sum": over("sha512"), "adler32sum": over("adler32"),
-		"bcrypt": over("bcrypt"), "shuffle": over("shuffle"),
-		"htpasswd": func(user, password string) string { return over("htpasswd")(user + ":" + password) },
+		"bcrypt": salt("bcrypt"), "shuffle": salt("shuffle"),
+		"htpasswd": func(user, password string) string { return user + ":" + salt("bcrypt")(password) },
 	}
 	for site := range calls {
 		mark := func(kind string, size any) string {
-			return fmt.Sprintf("%st%s%s%vs%d%s", FrameStart, nonce(), kind, size, site, FrameEnd)
+			return TokenFrame(fmt.Sprint(kind, size), nonce(), site)
 		}
 		sized := func(kind string) func(int) string { return func(n int) string { return mark(kind, n) } }
 		functions := template.FuncMap{
@@ -80,7 +81,7 @@ const oneNonce, otherNonce = "012345670123456701234567012", "7654321076543210765
 
 // printedFrame is the frame of a call that was asked for what is "a16", say.
 func printedFrame(kind, nonce string) string {
-	return FrameStart + "t" + nonce + kind + "s7" + FrameEnd
+	return FrameStart + "t" + nonce + kind + "s7" + frameLetters + FrameEnd
 }
 
 var oneFrame, otherFrame = printedFrame("a16", oneNonce), printedFrame("b32", otherNonce)

@@ -42,7 +42,7 @@ func TestHostileTexts(t *testing.T) {
 		"begins of blocks":           {fill("-----BEGIN A-----\n"), tooMuch},
 		"base64":                     {nested, ""},
 		"frames":                     {fill(oneFrame + ","), ""},
-		"hashes":                     {fill(computedFrame("sha256", oneFrame) + ","), ""},
+		"hashes":                     {fill(ComputedFrame("sha256", oneFrame) + ","), ""},
 		"zeros":                      {fill("0"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

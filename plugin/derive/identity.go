@@ -76,9 +76,15 @@ type home struct {
 	// pointer is the field: a JSON pointer, in which items that have names stand by
 	// their names, see steps.
 	pointer string
+	// key is what stands in front of the value in its line, see keysInFront; empty if the
+	// value is all that the field holds.
+	key string
 	// position counts, from 0: PEM blocks within the field, and the random values of
-	// one kind that have their home in this field.
+	// one kind that have their home in this field, behind one key.
 	position int
+	// unseen says that the value is printed nowhere, and what is made of it is printed
+	// here. Such values are counted by themselves.
+	unseen bool
 	// rank says how good a place it is; the smallest is the home of a value.
 	rank int
 }
@@ -89,7 +95,8 @@ const (
 	rankInSecret        // in a Secret
 	rankAnywhere
 	rankHook
-	rankInside = 2 * rankHook // in what a hash is made of
+	rankInside   = 2 * rankHook // in what a hash is made of
+	rankUnsteady = 4 * rankHook // where another value stands in the next render
 )
 
 // compare orders the places of one value; the home is the first.
@@ -98,6 +105,7 @@ func (h home) compare(other home) int {
 		cmp.Compare(h.rank, other.rank),
 		h.id.Compare(other.id),
 		strings.Compare(h.pointer, other.pointer),
+		strings.Compare(h.key, other.key),
 		cmp.Compare(h.position, other.position),
 	)
 }
@@ -106,7 +114,14 @@ func (h home) compare(other home) int {
 // of them: a value that is printed at another place too does not change as long as its
 // home is the same.
 func (h home) identity() []string {
-	return []string{h.id.Group, h.id.Kind, h.id.Namespace, h.id.Name, h.pointer, "#" + strconv.Itoa(h.position)}
+	within := "#" + strconv.Itoa(h.position)
+	if h.unseen {
+		within = "%" + strconv.Itoa(h.position)
+	}
+	if h.key != "" {
+		within += " " + h.key
+	}
+	return []string{h.id.Group, h.id.Kind, h.id.Namespace, h.id.Name, h.pointer, within}
 }
 
 // name is Name.

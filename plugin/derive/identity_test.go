@@ -2,9 +2,11 @@ package derive
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +201,40 @@ func TestListItemsByName(t *testing.T) {
 	twins := mustResolve(t, testOptions(t), deployment(token, strings.Replace(token, "9", "10", 1)))
 	if got := twins.Derived[1].Names[0]; !strings.HasSuffix(got, "/env/1/value") {
 		t.Errorf("got name %q for an item whose name is not its own", got)
+	}
+}
+
+// A value in a text is told by the key in front of it: more of them in front move none.
+func TestKeysInFront(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ before, after, at string }{
+		"yaml":            {"  a: |\n    user: x\n    password: {{ randAlpha 9 }}", "  a: |\n    first: {{ randAlpha 9 }}\n    password: {{ randAlpha 9 }}", "password: ([A-Za-z]{9})"},
+		"other text":      {"  a: |\n    user: x\n    password: {{ randAlpha 9 }}", "  a: |\n    # first\n      \"password\" : \"{{ randAlpha 9 }}\"", `password"? ?: "?([A-Za-z]{9})`},
+		"properties":      {"  a: |\n    db.password={{ randAlpha 9 }}", "  a: |\n    db.first={{ randAlpha 9 }}\n    db.password = {{ randAlpha 9 }}", "db.password ?= ?([A-Za-z]{9})"},
+		"shell":           {"  a: |\n    export P='{{ randAlpha 9 }}'", "  a: |\n    Q='{{ randAlpha 9 }}'\n    P='{{ randAlpha 9 }}'", "P='([A-Za-z]{9})"},
+		"JSON":            {`  a: {{ dict "password" (randAlpha 9) | toJson | quote }}`, `  a: {{ dict "password" (randAlpha 9) "first" (randAlpha 9) | toPrettyJson | quote }}`, `password": ?"([A-Za-z]{9})`},
+		"in base64":       {`  a: "x: 1\ny: {{ printf "p: %s" (randAlpha 9) | b64enc }}"`, `  a: "x: {{ randAlpha 9 }}\ny: {{ printf "o: %s\np: %s" (randAlpha 9) (randAlpha 9) | b64enc }}"`, `y: (.*)`},
+		"two of one line": {"  a: |\n    p: {{ randAlpha 9 }} {{ randAlpha 8 }}", "  a: |\n    first: {{ randAlpha 9 }}\n    p: {{ randAlpha 9 }} {{ randAlpha 8 }}", "p: ([A-Za-z]{9})"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var found []string
+			for _, line := range []string{tt.before, tt.after} {
+				r := mustResolve(t, testOptions(t), files{"c.yaml": configOf("c", "data:", line)})
+				text := r.text(t, "ConfigMap/c/data/a")
+				m := regexp.MustCompile(tt.at).FindStringSubmatch(text)
+				if m == nil {
+					t.Fatalf("got %q", text)
+				}
+				if decoded, err := base64.StdEncoding.DecodeString(m[1]); err == nil && name == "in base64" {
+					_, m[1], _ = strings.Cut(string(decoded), "p: ")
+				}
+				found = append(found, m[1])
+			}
+			if found[0] != found[1] || found[0] == "" {
+				t.Errorf("got %q", found)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hallmark.dev/hallmark/internal/object"
@@ -42,6 +43,28 @@ type leaf struct {
 	document map[string]any
 	path     []any
 	text     text
+}
+
+// where names the place of a leaf in a render.
+func (l *leaf) where() string { return strconv.Itoa(l.index) + object.Pointer(l.path...) }
+
+// isSteady reports whether the values of a text are those of the same executions in the
+// other render: they are not where a template chooses one of two.
+func (t text) isSteady(other text) bool {
+	var nonces []string
+	other.each(func(p *piece, _ bool) {
+		if p.nonce != "" {
+			nonces = append(nonces, p.nonce)
+		}
+	})
+	steady := true
+	t.each(func(p *piece, _ bool) {
+		if p.nonce != "" {
+			steady = steady && len(nonces) > 0 && nonces[0] == counterpart(p.nonce)
+			nonces = nonces[min(1, len(nonces)):]
+		}
+	})
+	return steady
 }
 
 // newIndex takes the texts of a render apart. Before anything can be asked, it has to be
@@ -149,7 +172,7 @@ func (t text) keys() []string {
 
 // resolve returns the key that a value goes by in the end.
 func (x *index) resolve(key string) string {
-	for range maxDepth {
+	for range MaxDepth {
 		next, ok := x.alias[key]
 		if !ok {
 			break
@@ -160,9 +183,9 @@ func (x *index) resolve(key string) string {
 }
 
 // settle finds out which values are one, and where each lives. Kept are the PEM blocks
-// that are in both renders.
-func (x *index) settle(r Render, kept map[string]bool) {
-	x.align(r.Documents, r.Texts, kept)
+// that are in both renders, of which r is the one and other the other.
+func (x *index) settle(r Render, other *index, kept map[string]bool) {
+	x.align(r, kept)
 	type occurrence struct {
 		key string
 		at  home
@@ -170,13 +193,23 @@ func (x *index) settle(r Render, kept map[string]bool) {
 	var prints []occurrence
 	// Each list of blocks is numbered by itself, without those that stay as they are.
 	blocks := map[string]int{}
+	there := map[string]text{}
+	for _, l := range other.leaves {
+		there[l.where()] = l.text
+	}
 	for _, l := range x.leaves {
 		whole := l.text.whole()
 		place := x.place(l.document, l.path, false)
 		filled := x.place(l.document, l.path, true)
+		if !l.text.isSteady(there[l.where()]) {
+			place.rank += rankUnsteady
+			filled.rank += rankUnsteady
+		}
+		inFront := l.text.keysInFront()
 		l.text.each(func(p *piece, inside bool) {
 			key := x.resolve(p.key())
 			at := place
+			at.key, inFront = inFront[0], inFront[1:]
 			switch {
 			case inside:
 				at.rank += rankInside
@@ -200,8 +233,8 @@ func (x *index) settle(r Render, kept map[string]bool) {
 		})
 	}
 	// Positions count what lives in a field, so that a value that only passes by moves
-	// none. Values of several kinds are counted each by itself.
-	type field struct{ place, kind string }
+	// none. Values of several kinds, and behind several keys, are counted each by themselves.
+	type field struct{ place, kind, key string }
 	counts := map[field]int{}
 	settled := map[string]bool{}
 	for _, p := range prints {
@@ -210,7 +243,7 @@ func (x *index) settle(r Render, kept map[string]bool) {
 			continue
 		}
 		settled[p.key] = true
-		f := field{h.name(), x.pieces[p.key].reason()}
+		f := field{h.name(), x.pieces[p.key].reason(), h.key}
 		h.position = counts[f]
 		counts[f]++
 		x.homes[p.key] = h

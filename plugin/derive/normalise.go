@@ -13,7 +13,7 @@ type pairing struct {
 // compare returns how two renders of a text differ beside the values themselves, or "".
 func (p *pairing) compare(first, second text) string {
 	if first.shape(p.shape) != second.shape(p.shape) {
-		return unexplained
+		return Unexplained
 	}
 	keys := second.keys()
 	for i, key := range first.keys() {

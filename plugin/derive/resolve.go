@@ -14,21 +14,22 @@ import (
 
 // Renders are the renders of one chart that values are derived from.
 type Renders struct {
-	// Plain is the render of the templates as they are. What is stable stays as it is
-	// here.
+	// Plain is a render in which random functions print values. What is stable stays as it
+	// is here.
 	Plain Render
 	// First and Second are renders with frames: two executions of the same edited
 	// templates.
 	First, Second Render
 	// Still gives a render in which nothing but the time and the order of maps is fixed,
 	// in the way of First, and random functions print values: theirs, or known ones of
-	// the same form (what hashes a password may print frames). It is called at most
-	// twice, and only where an unstable field has something else in First than in the
-	// plain render beside its frames. That this is so in Still too shows that the time or
-	// an order is behind it, and not a random value that the template made something else
-	// of, which is lost in First: `randNumeric 4 | int` is 0 there. Without Still such
-	// fields are refused.
+	// the same form. It may be Plain. It is called at most twice, and only where an
+	// unstable field has something else in First than in Plain beside its frames. That
+	// this is so in Still too shows that the time or an order is behind it, and not a
+	// random value that the template made something else of, which is lost in First:
+	// `randNumeric 4 | int` is 0 there. Without Still such fields are refused.
 	Still func() (Render, error)
+	// Ordered are fields that another order of maps changes.
+	Ordered []Field
 }
 
 // Resolve gives the plain render with derived values in place of random ones. Unstable
@@ -56,8 +57,8 @@ func Resolve(ctx context.Context, o Options, renders Renders, unstable []Field) 
 	certificates := newCertificates(ctx, o, o.stream)
 	first, second := newIndex(ctx, o.Scope, renders.First), newIndex(ctx, o.Scope, renders.Second)
 	kept := constant(first, second)
-	first.settle(renders.First, kept)
-	second.settle(renders.Second, kept)
+	first.settle(renders.First, second, kept)
+	second.settle(renders.Second, first, kept)
 	for _, b := range first.blocks {
 		certificates.collect(b.block, b.at)
 	}
@@ -91,6 +92,7 @@ func Resolve(ctx context.Context, o Options, renders Renders, unstable []Field) 
 		return nil, context.Cause(ctx)
 	}
 	r.out.Secrets = slices.Sorted(maps.Keys(r.secrets))
+	r.out.resolver = r
 	return r.out, r.err
 }
 
@@ -105,6 +107,8 @@ type resolver struct {
 	open map[int]map[string]Field
 	// stills are what Still gave; nil before it was called.
 	stills []Render
+	// housed are the homes of values that are printed nowhere.
+	housed []housed
 	err    error
 	out    *Resolution
 }
@@ -142,7 +146,7 @@ func differ(a, b []Document) (at int, template string) {
 
 func (r *resolver) refuseAll(unstable []Field, fault Refused) {
 	for _, f := range unstable {
-		r.out.Refused = append(r.out.Refused, Refused{f, fault.Reason})
+		r.out.Refused = append(r.out.Refused, Refused{Field: f, Reason: fault.Reason})
 	}
 	if len(unstable) == 0 {
 		r.out.Refused = append(r.out.Refused, fault)
@@ -150,11 +154,17 @@ func (r *resolver) refuseAll(unstable []Field, fault Refused) {
 }
 
 func (r *resolver) refuse(path []any, reason string) {
-	r.out.Refused = append(r.out.Refused, Refused{Field{r.document, slices.Clone(path)}, reason})
+	r.out.Refused = append(r.out.Refused, Refused{Field: Field{r.document, slices.Clone(path)}, Reason: reason})
 	prefix := object.Pointer(path...)
 	maps.DeleteFunc(r.open[r.document], func(pointer string, _ Field) bool {
 		return pointer == prefix || strings.HasPrefix(pointer, prefix+"/")
 	})
+}
+
+// refuseForGood refuses a field that must not have a derived value.
+func (r *resolver) refuseForGood(path []any, reason string) {
+	r.refuse(path, reason)
+	r.out.Refused[len(r.out.Refused)-1].Final = true
 }
 
 func (r *resolver) derived(path []any, reasons, names []string) {
@@ -181,7 +191,7 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 	case map[string]any:
 		for key := range first {
 			if holdsFrame(key) {
-				r.refuse(path, "a random value is the name of a field in it")
+				r.refuseForGood(path, "a random value is the name of a field in it")
 				return plain
 			}
 		}
@@ -197,7 +207,7 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 			}).(map[string]any); !ok {
 				return r.restructured(path, plain, first, active)
 			}
-			by := fixedBy(plain, from)
+			by := r.fixedBy(path, plain, from)
 			if by == "" {
 				return r.restructured(path, plain, first, active)
 			}
@@ -221,7 +231,7 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 			}).([]any); !ok {
 				return r.restructured(path, plain, first, active)
 			}
-			by := fixedBy(plain, from)
+			by := r.fixedBy(path, plain, from)
 			if by == "" {
 				return r.restructured(path, plain, first, active)
 			}
@@ -314,11 +324,11 @@ func (r *resolver) scalar(path []any, plain, first, second any, active bool) any
 		return plain // a hash of what is stable, or a certificate of values.yaml
 	}
 	if isIdentity(r.renders.Plain.Documents[r.document].Value, path) {
-		r.refuse(path, "a name is an identity: it must not be random, or depend on the time")
+		r.refuseForGood(path, aName)
 		return plain
 	}
 	if t == nil && first != second {
-		r.refuse(path, unexplained)
+		r.refuse(path, Unexplained)
 		return plain
 	}
 	if !random {
@@ -386,9 +396,9 @@ func (r *resolver) fixed(path []any, plain, first any, t text) any {
 	}
 	reasons := e.reasons
 	if s, _ := plain.(string); t == nil || !t.fits(s) {
-		by := fixedBy(plain, still)
+		by := r.fixedBy(path, plain, still)
 		if by == "" {
-			r.refuse(path, unexplained)
+			r.refuse(path, Unexplained)
 			return plain
 		}
 		reasons = append(reasons, by)
@@ -404,9 +414,9 @@ func (r *resolver) fixed(path []any, plain, first any, t text) any {
 func lost(first any) string {
 	s, _ := first.(string)
 	if holdsFrame(s) {
-		return "the template cuts the random value"
+		return aCut
 	}
-	return "the template makes something else of a random value than the text that it prints"
+	return aChange
 }
 
 // fits checks the value of the plain render against the text with frames.
@@ -425,9 +435,9 @@ func (r *resolver) fits(path []any, t text, plain any) (text, string) {
 		return settled, ""
 	}
 	if s := t.raw(); strings.Count(s, FrameStart) != strings.Count(s, FrameEnd) {
-		return t, "the template cuts the random value"
+		return t, aCut
 	}
-	return t, "its value does not have the form of what the random functions print"
+	return t, OtherForm
 }
 
 // lettersOf returns the letters of the base64 of a field that holds what p does.
@@ -528,4 +538,22 @@ func isNumber(v any) bool {
 	return false
 }
 
-const unexplained = "it differs from render to render in a way that no random function of the templates explains"
+const aName = "a name is an identity: it must not be random, or depend on the time"
+
+// These say that a template does something with a value, and not what.
+const (
+	aCut    = "the template cuts the random value"
+	aChange = "the template makes something else of a random value than the text that it prints"
+	// OtherForm is the reason where the frames are there as they should, and another render
+	// does not have the form that they foretell.
+	OtherForm = "its value does not have the form of what the random functions print"
+)
+
+// Vague reports whether the reason says no more than that a template does something with
+// a random value.
+func (f Refused) Vague() bool {
+	return slices.Contains([]string{aCut, aChange, OtherForm, Unexplained}, f.Reason)
+}
+
+// Unexplained is the reason where nothing is known of what makes the difference.
+const Unexplained = "it differs from render to render in a way that no random function of the templates explains"

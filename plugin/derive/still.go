@@ -50,6 +50,19 @@ func timeless(s string) string {
 	return timeSigns.ReplaceAllString(timePart.ReplaceAllString(s, "#"), "#")
 }
 
+// fixedBy names what made two renders of a field differ.
+func (r *resolver) fixedBy(path []any, plain, still any) string {
+	at := Field{Document: r.document, Path: path}
+	if slices.ContainsFunc(r.renders.Ordered, func(f Field) bool { return f.holds(at) || at.holds(f) }) {
+		return "order"
+	}
+	return fixedBy(plain, still)
+}
+
+// OnlyTimeDiffers reports whether two values differ in nothing but what looks like a time,
+// or a number of one.
+func OnlyTimeDiffers(one, other any) bool { return fixedBy(one, other) == "now" }
+
 // stillAt returns a field of Still, or nil if it is not right in each of its renders.
 func (r *resolver) stillAt(path []any, active bool, right func(any) bool) any {
 	if !active {

@@ -33,7 +33,7 @@ type piece struct {
 
 	function byte   // of a token, as in the frame
 	size     string // of a token
-	nonce    string // of a token
+	nonce    string // of a token, or of a function that is random itself
 	site     string // of a token: which call of the chart made it
 	letters  letters
 
@@ -84,7 +84,6 @@ func lettersOf(base64 string) letters64 {
 }
 
 const (
-	maxDepth = 8  // levels of base64, and of hashes over texts with hashes
 	leastRun = 24 // characters of base64 that can hold a frame, or enough of one to see that it was cut
 )
 
@@ -213,7 +212,7 @@ func (p *piece) write(pem string) string {
 
 // appendEncoded takes text without frames and PEM blocks apart at its base64.
 func (p *parser) appendEncoded(out text, s string, depth int) text {
-	if depth >= maxDepth || len(s) < leastRun {
+	if depth >= MaxDepth || len(s) < leastRun {
 		return out.appendLiteral(s)
 	}
 	done := 0
@@ -356,7 +355,7 @@ func (p *piece) key() string {
 		return "token " + string(p.function) + p.size + " " + p.nonce
 	case computed:
 		if salted(p.name) {
-			return p.name + " " + p.text
+			return p.name + " " + p.nonce + " " + p.text
 		}
 	case block:
 		return blockKey + p.text
@@ -368,7 +367,7 @@ const blockKey = "block "
 
 // salted reports whether a function is itself random.
 func salted(function string) bool {
-	return function == "bcrypt" || function == "htpasswd" || function == "shuffle"
+	return function == "bcrypt" || function == "shuffle"
 }
 
 // each yields the pieces that have a key, in order of appearance. Inside says that
