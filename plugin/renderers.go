@@ -200,7 +200,10 @@ func (k kustomizeRenderer) Render(ctx context.Context, in *Input) (*Output, erro
 		out.Unstable = clashes
 		return out, nil
 	}
-	out.Unstable, err = inflated.unstable(ctx, objects, opts)
+	if out.Unstable, err = inflated.unstable(ctx, objects, opts); err != nil || len(out.Unstable) > 0 {
+		return out, err
+	}
+	out.Derived, err = inflated.reaching(ctx, objects, opts)
 	return out, err
 }
 
@@ -213,6 +216,7 @@ type inflator struct {
 	disturbed bool
 
 	used     bool
+	rendered []*chart.Output // in the order in which Kustomize asks for them
 	findings []chart.Finding
 	whole    []chart.Finding // those that are about no field
 	noticed  []string
@@ -313,7 +317,7 @@ func (i *inflator) inflate(ctx context.Context, c overlay.Chart) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	i.used = true
+	i.used, i.rendered = true, append(i.rendered, out)
 	i.in.hide(out)
 	i.add(out, o.Derive)
 	i.findings = append(i.findings, out.Findings...)
