@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,29 +29,28 @@ func (i *inflator) reaching(ctx context.Context, objects []object.Object, opts o
 	if len(missing) == 0 {
 		return derived, nil
 	}
-	used, err := i.marked(ctx, missing, opts, func(other []object.Object, n int) bool {
-		var text []byte
-		for _, o := range other {
-			text = yamldoc.AppendYAML(text, o.Value)
-		}
-		return strings.Contains(string(text), mark(n))
-	})
+	marked, err := i.marked(ctx, missing, opts)
 	if err != nil {
 		return nil, err
 	}
+	if marked == nil {
+		return derived, nil
+	}
+	var text []byte
+	for _, o := range marked {
+		text = yamldoc.AppendYAML(text, o.Value)
+	}
 	dropped := map[int]bool{}
 	for _, n := range missing {
-		if used[n] {
+		if strings.Contains(string(text), mark(n)) {
 			continue
 		}
 		// What is no text has no mark, and a mark can be cut.
-		alone, err := i.marked(ctx, []int{n}, opts, func(other []object.Object, _ int) bool {
-			return len(differences(objects, other)) > 0
-		})
+		alone, err := i.marked(ctx, []int{n}, opts)
 		if err != nil {
 			return nil, err
 		}
-		dropped[n] = !alone[n]
+		dropped[n] = alone != nil && len(differences(objects, alone)) == 0
 	}
 	var out []Derived
 	for n, d := range derived {
@@ -63,14 +63,13 @@ func (i *inflator) reaching(ctx context.Context, objects []object.Object, opts o
 
 func mark(n int) string { return fmt.Sprintf("hm0derived%dz", n) }
 
-// marked builds the application from charts in which some derived fields have marks, and
-// returns for which of them reaches is true. Where that fails it is for all: a patch that
-// looks at a field has to do with it.
-func (i *inflator) marked(ctx context.Context, fields []int, opts overlay.Options, reaches func(objects []object.Object, n int) bool) (map[int]bool, error) {
+// marked builds the application from charts in which some derived fields have marks. It is
+// nil where that fails: a patch that looks at a field has to do with it.
+func (i *inflator) marked(ctx context.Context, fields []int, opts overlay.Options) ([]object.Object, error) {
 	next, first := 0, 0
 	opts.Inflate = func(context.Context, overlay.Chart) ([]byte, error) {
 		if next == len(i.rendered) {
-			return nil, fmt.Errorf("the kustomization has another number of charts than before")
+			return nil, errors.New("the kustomization has another number of charts than before")
 		}
 		out := i.rendered[next]
 		next++
@@ -84,15 +83,14 @@ func (i *inflator) marked(ctx context.Context, fields []int, opts overlay.Option
 		}
 		return out.Altered(own, func(n int) string { return mark(n + offset) }), nil
 	}
-	other, err := overlay.Build(ctx, i.in.FS, i.in.Dir, opts)
-	if ctx.Err() != nil {
+	marked, err := overlay.Build(ctx, i.in.FS, i.in.Dir, opts)
+	switch {
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, nil
 	}
-	out := map[int]bool{}
-	for _, n := range fields {
-		out[n] = err != nil || reaches(other, n)
-	}
-	return out, nil
+	return marked, nil
 }
 
 // isIn reports whether an object has the field as the chart printed it.

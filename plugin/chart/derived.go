@@ -97,7 +97,7 @@ func (p *proof) derive() error {
 		return nil
 	}
 	// From here on nothing is up to what the plain render has by chance.
-	m.plain, p.manifests, p.first = p.manifests, m.still.manifests, m.still.texts
+	m.plain, p.manifests = p.manifests, m.still.manifests
 	if m.refuseUnsorted() {
 		return nil
 	}
@@ -145,6 +145,11 @@ type result struct {
 	texts     map[string]string
 	fill      filling
 	oracle    *oracle // that answered
+}
+
+// at returns a field of the render, and whether it is there.
+func (r result) at(f derive.Field) (any, bool) {
+	return object.Lookup(r.manifests[f.Document].value, f.Path)
 }
 
 // refuseUnsorted refuses the files that take the values of a map which cannot be put in
@@ -231,10 +236,10 @@ var errOtherObjects = errors.New("which objects there are depends on a random va
 func (m *marker) refuse(document int, path []any, reason string) {
 	of := m.manifests[document]
 	for len(path) > 0 {
-		if _, found := object.Lookup(m.still.manifests[document].value, path); found {
+		if _, found := m.still.at(derive.Field{Document: document, Path: path}); found {
 			break
 		}
-		path, reason = path[:len(path)-1], "which fields it has depends on a random value or on the time"
+		path, reason = path[:len(path)-1], otherFields
 	}
 	m.findings = append(m.findings, Finding{Object: of.id(), Template: of.source, Path: path, Reason: reason, document: document})
 }
@@ -259,36 +264,29 @@ func (m *marker) refuseAll(err error) error {
 	if m.ctx.Err() != nil {
 		return context.Cause(m.ctx)
 	}
-	at := &diag.Error{}
-	errors.As(err, &at)
-	if m.any(random, few, slow) {
+	if len(m.findings) == 0 || m.any(random, few, slow) {
+		at := &diag.Error{}
+		errors.As(err, &at)
 		m.findings = append(m.findings, Finding{Template: at.File, Reason: looks(err)})
-		return nil
-	}
-	if len(m.findings) == 0 {
-		m.findings = []Finding{{Template: at.File, Reason: looks(err)}}
 	}
 	return nil
 }
 
 // resolve derives the fields.
 func (m *marker) resolve(unstable fields) error {
-	of := func(list []manifest, texts map[string]string) derive.Render {
-		out := derive.Render{Texts: texts}
-		for _, each := range list {
+	of := func(r result) derive.Render {
+		out := derive.Render{Texts: r.texts}
+		for _, each := range r.manifests {
 			doc, _ := each.value.(map[string]any)
 			out.Documents = append(out.Documents, derive.Document{Template: each.source, Value: doc})
 		}
 		return out
 	}
-	framed := of(m.framed.manifests, m.framed.texts)
+	framed, still := of(m.framed), of(m.still)
 	framed.Hashed = m.hashed()
 	resolved, err := derive.Resolve(m.ctx, *m.options.Derive, derive.Renders{
-		Plain:  of(m.manifests, m.first),
-		First:  framed,
-		Second: of(m.again.manifests, m.again.texts),
-		Still:  func() (derive.Render, error) { return of(m.still.manifests, m.still.texts), nil },
-
+		Plain: still, First: framed, Second: of(m.again),
+		Still:   func() (derive.Render, error) { return still, nil },
 		Ordered: m.ordered.sorted(),
 	}, unstable.sorted())
 	if err != nil {

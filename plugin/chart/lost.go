@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/derive"
 )
 
@@ -55,21 +54,29 @@ func (r *replay) house() (found bool, err error) {
 		return false, err
 	}
 	for i, call := range r.lost {
-		list := depending[i].sorted()
-		if second[call] || !r.resolved.House(r.frame(call), list) {
-			continue
-		}
-		found = true
-		home := r.resolved.Lives(r.frame(call))
-		if r.housedByHome[home] == nil {
-			r.housedByHome[home] = fields{}
-		}
-		for _, f := range list {
-			r.housed.add(f.Document, f.Path)
-			r.housedByHome[home].add(f.Document, f.Path)
+		if !second[call] && r.houseAt(call, depending[i]) {
+			found = true
 		}
 	}
 	return r.unite(second, depending) || found, nil
+}
+
+// houseAt makes one of the fields that depend on a lost call its home, and reports whether
+// it has one now.
+func (r *replay) houseAt(call int, depending fields) bool {
+	list := depending.sorted()
+	if !r.resolved.House(r.frame(call), list) {
+		return false
+	}
+	home := r.resolved.Lives(r.frame(call))
+	if r.housedByHome[home] == nil {
+		r.housedByHome[home] = fields{}
+	}
+	for _, f := range list {
+		r.housed.add(f.Document, f.Path)
+		r.housedByHome[home].add(f.Document, f.Path)
+	}
+	return true
 }
 
 func (r *replay) frame(call int) string { return r.values.calls[call].frame }
@@ -89,7 +96,7 @@ func (r *replay) differs() bool {
 		differing.addDifference(r.played[0], other)
 	}
 	return slices.ContainsFunc(differing.sorted(), func(f derive.Field) bool {
-		framed, _ := object.Lookup(r.framed.manifests[f.Document].value, f.Path)
+		framed, _ := r.framed.at(f)
 		return !r.holdsKey(framed)
 	})
 }
@@ -258,13 +265,8 @@ func (r *replay) unite(second map[int]bool, depending []fields) (found bool) {
 			found = true
 		case 0: // it is printed in hashes alone
 			for _, call := range group {
-				i := slices.Index(r.lost, call)
-				list := depending[i].sorted()
-				if r.resolved.House(r.frame(call), list) {
+				if r.houseAt(call, depending[slices.Index(r.lost, call)]) {
 					found = true
-					for _, f := range list {
-						r.housed.add(f.Document, f.Path)
-					}
 				}
 			}
 		}

@@ -278,9 +278,7 @@ func isFew(kind, size string) bool {
 	n, _ := strconv.Atoi(size)
 	switch kind {
 	case "i":
-		least, limit, _ := strings.Cut(size, "to")
-		from, _ := strconv.Atoi(least)
-		to, _ := strconv.Atoi(limit)
+		from, to := span(size)
 		return to-from <= 32
 	case "d":
 		return n <= 3
@@ -296,9 +294,7 @@ func (f filling) another(kind, size string) any {
 	case "d":
 		return strings.Repeat(string("3468"[more]), n)
 	case "i":
-		least, limit, _ := strings.Cut(size, "to")
-		from, _ := strconv.Atoi(least)
-		to, _ := strconv.Atoi(limit)
+		from, to := span(size)
 		return max(from, min(to-1, []int{from + (to-from)/4, to - 1 - (to-from)/4, from + 2, to - 2}[more]))
 	case "b":
 		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(string("\x0f\x55\xaa\xf0"[more]), n)))
@@ -316,12 +312,18 @@ func repeated(unit string, n int) string {
 	return strings.Repeat(unit, n/len(unit)+1)[:n]
 }
 
+// span is the range of integers of a size, "<from>to<to>", of which to is none.
+func span(size string) (from, to int) {
+	least, limit, _ := strings.Cut(size, "to")
+	from, _ = strconv.Atoi(least)
+	to, _ = strconv.Atoi(limit)
+	return from, to
+}
+
 // integer is the largest number of a range, the least one, the one between, or the one
 // next to the least, which is odd where that is even.
-func (f filling) integer(of string) int {
-	least, limit, _ := strings.Cut(of, "to")
-	from, _ := strconv.Atoi(least)
-	to, _ := strconv.Atoi(limit)
+func (f filling) integer(size string) int {
+	from, to := span(size)
 	return [fillings]int{to - 1, from, from + (to-from)/2, min(from+1, to-1)}[f%fillings]
 }
 

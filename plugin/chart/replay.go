@@ -138,7 +138,7 @@ func (r *replay) playAll() (bool, error) {
 	}
 	// Of known values some may be refused by a template, as if they were passwords
 	// without a digit.
-	if least := 2; len(r.played) < min(renders, least) || len(r.lost) == 0 && fault.Reason != "" {
+	if len(r.played) < min(renders, 2) || len(r.lost) == 0 && fault.Reason != "" {
 		r.findings = append(r.findings, fault)
 		return false, nil
 	}
@@ -293,7 +293,7 @@ func (r *replay) between(i int) {
 		explained.add(f.document, f.Path)
 	}
 	Diff(r.plain[i].value, r.played[0].manifests[i].value, func(path []any) {
-		framed, _ := object.Lookup(r.framed.manifests[i].value, path)
+		framed, _ := r.framed.at(derive.Field{Document: i, Path: path})
 		if !explained.touches(i, path) && !r.holdsKey(framed) {
 			r.refuse(i, path, reason)
 		}

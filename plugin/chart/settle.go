@@ -22,7 +22,7 @@ func (r *replay) field(f derive.Field) error {
 		r.refuse(f.Document, f.Path, timeDecides)
 		return nil
 	}
-	framed, _ := object.Lookup(r.framed.manifests[f.Document].value, f.Path)
+	framed, _ := r.framed.at(f)
 	if r.holdsKey(framed) {
 		r.withKey(f, framed)
 		return nil
@@ -98,7 +98,7 @@ const computed = "the template tests the random value, or it cuts the random val
 // isEverywhere reports whether each render has the field.
 func (r *replay) isEverywhere(f derive.Field) bool {
 	for _, each := range append([]result{r.framed, {manifests: r.manifests}}, r.played...) {
-		if _, found := object.Lookup(each.manifests[f.Document].value, f.Path); !found {
+		if _, found := each.at(f); !found {
 			return false
 		}
 	}
@@ -107,9 +107,9 @@ func (r *replay) isEverywhere(f derive.Field) bool {
 
 // agreed returns a field of the first of some renders, and whether all have it so.
 func agreed(renders []result, f derive.Field) (value any, same bool) {
-	value, same = object.Lookup(renders[0].manifests[f.Document].value, f.Path)
+	value, same = renders[0].at(f)
 	for _, other := range renders[1:] {
-		v, found := object.Lookup(other.manifests[f.Document].value, f.Path)
+		v, found := other.at(f)
 		same = same && found
 		Diff(value, v, func([]any) { same = false })
 	}
@@ -136,7 +136,7 @@ func (r *replay) holdsKey(framed any) bool {
 // stays if the templates do nothing with the rest of it.
 func (r *replay) withKey(f derive.Field, framed any) {
 	for _, played := range r.played {
-		value, _ := object.Lookup(played.manifests[f.Document].value, f.Path)
+		value, _ := played.at(f)
 		foreseen := true
 		foresight{resolved: r.resolved, fill: played.fill}.compare(framed, value, func([]any) { foreseen = false })
 		if !foreseen {
@@ -172,13 +172,13 @@ func (r *replay) steady(f derive.Field) (value any, same bool, err error) {
 // byTime reports whether a field is another one at another time, and not by a time that it
 // holds.
 func (r *replay) byTime(f derive.Field) bool {
-	value, _ := object.Lookup(r.still.manifests[f.Document].value, f.Path)
-	other, _ := object.Lookup(r.after.manifests[f.Document].value, f.Path)
+	value, _ := r.still.at(f)
+	other, _ := r.after.at(f)
 	different := false
 	Diff(value, other, func(path []any) {
 		one, _ := object.Lookup(value, path)
 		two, _ := object.Lookup(other, path)
-		framed, _ := object.Lookup(r.framed.manifests[f.Document].value, append(slices.Clone(f.Path), path...))
+		framed, _ := r.framed.at(derive.Field{Document: f.Document, Path: slices.Concat(f.Path, path)})
 		different = different || !derive.OnlyTimeDiffers(one, two) && !r.holdsKey(framed)
 	})
 	return different
@@ -187,11 +187,11 @@ func (r *replay) byTime(f derive.Field) bool {
 // depends tells whether a field in which no random value stands depends on one. It is
 // seen if that cannot be one that lives nowhere.
 func (r *replay) depends(f derive.Field, value any) (depends, seen bool, err error) {
-	none := &derived{}
-	for _, c := range r.values.calls {
-		none.calls = append(none.calls, derivation{answer: c.answer})
-	}
 	if r.known == nil {
+		none := &derived{}
+		for _, c := range r.values.calls {
+			none.calls = append(none.calls, derivation{answer: c.answer})
+		}
 		r.known = []result{r.still}
 		for fill := filling(1); fill < fillings; fill++ {
 			if err := r.add(&r.known, marking{values: none, fill: fill}); err != nil {
