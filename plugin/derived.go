@@ -212,16 +212,22 @@ func (r *Result) Reveal(name string) (string, error) {
 	if !slices.Contains(names, name) {
 		return "", unknownField(fmt.Errorf("no derived field is named %q", name), name, names)
 	}
-	// What lives in a hash alone is not told by it.
-	if home == nil || home.value == "" || slices.ContainsFunc(strings.Split(home.Reason, ","), hashes) {
+	// What lives in a hash alone is not told by it, unless the hash is itself the secret.
+	if home == nil || home.value == "" || !slices.ContainsFunc(strings.Split(home.Reason, ","), home.tells) {
 		return "", fmt.Errorf("the value of %q is printed nowhere by itself", name)
 	}
 	return home.value, nil
 }
 
-// hashes reports whether a reason of derive.Derived is a hash.
-func hashes(reason string) bool {
-	return slices.Contains([]string{"checksum", "bcrypt"}, reason)
+// tells reports whether what is made for a reason is what a person looks for in the field.
+func (d *Derived) tells(reason string) bool {
+	switch reason {
+	case "bcrypt":
+		return false
+	case "checksum":
+		return d.Object.Group == "" && d.Object.Kind == "Secret" && (d.Path[0] == "data" || d.Path[0] == "stringData")
+	}
+	return true
 }
 
 // rotated refuses generations of fields that are not derived: a slip there would look

@@ -79,17 +79,10 @@ func (p *proof) derive() error {
 	if err != nil {
 		return m.refuseAll(err)
 	}
-	m.after = m.still
-	if timed {
-		if m.after, err = m.render(marking{fill: m.still.fill, after: true}); err != nil {
-			p.fail(err)
-			return nil
-		}
-		if !m.sameObjects(result{manifests: p.manifests}) {
-			return nil
-		}
+	if timed && !m.later() {
+		return nil
 	}
-	if !m.sameObjects(m.again) || !m.sameObjects(m.still) || !m.sameObjects(m.after) {
+	if !m.sameObjects(m.again) || !m.sameObjects(m.still) {
 		return nil
 	}
 	if !slices.EqualFunc(m.framed.oracle.log, m.again.oracle.log, answer.alike) {
@@ -110,6 +103,22 @@ func (p *proof) derive() error {
 		return nil
 	}
 	return m.resolve(unstable)
+}
+
+// later renders at other times. It is false where these have other objects.
+func (m *marker) later() bool {
+	for i := range otherTimes {
+		after, err := m.render(marking{fill: m.still.fill, later: 1 + i})
+		if err != nil {
+			m.fail(err)
+			return false
+		}
+		if !m.sameObjects(after) {
+			return false
+		}
+		m.after = append(m.after, after)
+	}
+	return m.sameObjects(result{manifests: m.manifests})
 }
 
 // onlyExecuted forgets the calls that a render did not execute, and reports whether it
@@ -226,7 +235,9 @@ func (m *marker) unstable() (fields, error) {
 	}
 	m.findings = keep
 	out.addDifference(m.framed, m.again)
-	out.addDifference(m.still, m.after)
+	for _, after := range m.after {
+		out.addDifference(m.still, after)
+	}
 	return out, nil
 }
 
@@ -275,7 +286,7 @@ func (m *marker) refuseAll(err error) error {
 // resolve derives the fields.
 func (m *marker) resolve(unstable fields) error {
 	of := func(r result) derive.Render {
-		out := derive.Render{Texts: r.texts}
+		out := derive.Render{Texts: r.texts, Seconds: r.oracle.seconds()}
 		for _, each := range r.manifests {
 			doc, _ := each.value.(map[string]any)
 			out.Documents = append(out.Documents, derive.Document{Template: each.source, Value: doc})
@@ -286,7 +297,6 @@ func (m *marker) resolve(unstable fields) error {
 	framed.Hashed = m.hashed()
 	resolved, err := derive.Resolve(m.ctx, *m.options.Derive, derive.Renders{
 		Plain: still, First: framed, Second: of(m.again),
-		Still:   func() (derive.Render, error) { return still, nil },
 		Ordered: m.ordered.sorted(),
 	}, unstable.sorted())
 	if err != nil {

@@ -77,6 +77,8 @@ func TestDerived(t *testing.T) {
 		"the second":             {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | unixEpoch | quote }}`)}, "/data/a ^946728000$"},
 		"the second, a number":   {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | unixEpoch }}`)}, "/data/a ^946728000$"},
 		"the year":               {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now.Year | quote }}`)}, "/data/a ^2000$"},
+		"the month":              {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | date "01" | quote }}`)}, "/data/a ^01$"},
+		"the time in a zone":     {map[string]string{"templates/c.yaml": configMap("c", `a: {{ dateInZone "Monday 3:04 PM -0700" now "Asia/Tokyo" | quote }}`)}, `/data/a ^Saturday 9:00 PM \+0900$`},
 		"a year later":           {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | dateModify "8760h" | date "2006-01-02" | quote }}`)}, "/data/a ^2000-12-31$"},
 		"the time itself":        {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | quote }}`)}, `/data/a ^2000-01-01 12:00:00 \+0000 UTC$`},
 		"hash of the day":        {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | date "2006" | sha256sum }}`)}, "/data/a ^81a83544cf93c245178cbc1620030f1123f435af867c79d87135983c52ab39d9$"},
@@ -247,8 +249,9 @@ func executions(t *testing.T, files map[string]string, o Options) int {
 	return n
 }
 
-// A chart that is stable costs what it does without Derive, also if it calls digests;
-// one that is not at most three times as much.
+// A chart that is stable costs what it does without Derive, also if it calls digests; one
+// that is not at most three times as much, unless there are many values of which parts alone
+// are printed: those take twice as many renders as their number has digits.
 func TestExecutions(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -262,17 +265,24 @@ func TestExecutions(t *testing.T) {
 		"random":             {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 }}`)}, 5},
 		"discarded":          {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 }}{{ $x := randAlphaNum 9 }}`)}, 8},
 		"printed in part":    {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 | trunc 8 }}`)}, 9},
-		"time":               {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | unixEpoch }}`)}, 6},
-		"random and time":    {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 }}{{ now | unixEpoch }}`)}, 7},
-		"random and order":   {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 }}{{ values (dict "a" "x" "b" "y") | join "," }}`)}, 6},
-		"certificate":        {map[string]string{"templates/c.yaml": configMap("c", `a: {{ (genCA "x" 9).Cert | quote }}`)}, 6},
+		"printed whole and in part": {map[string]string{"templates/c.yaml": configMap("c", `a: {{ $p := randAlphaNum 9 }}{{ $p }}
+  b: {{ $p | trunc 8 }}`)}, 9},
+		"sixteen in part": {map[string]string{"templates/c.yaml": configMap("c", `{{ range $i := until 16 }}a{{ $i }}: {{ randAlphaNum 9 | trunc 8 }}
+  {{ end }}`)}, 17},
+		"sixteen both": {map[string]string{"templates/c.yaml": configMap("c", `{{ range $i := until 16 }}{{ $p := randAlphaNum 9 }}a{{ $i }}: {{ $p }}
+  b{{ $i }}: {{ $p | trunc 8 }}
+  {{ end }}`)}, 17},
+		"time":             {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | unixEpoch }}`)}, 6},
+		"random and time":  {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 }}{{ now | unixEpoch }}`)}, 7},
+		"random and order": {map[string]string{"templates/c.yaml": configMap("c", `a: {{ randAlphaNum 9 }}{{ values (dict "a" "x" "b" "y") | join "," }}`)}, 6},
+		"certificate":      {map[string]string{"templates/c.yaml": configMap("c", `a: {{ (genCA "x" 9).Cert | quote }}`)}, 6},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			without := executions(t, tt.files, Options{})
 			with := executions(t, tt.files, Options{Derive: deriving(t)})
-			if most := max(tt.most, without); with > most || with > 3*without {
+			if most := max(tt.most, without); with > most || with > 3*without && !strings.HasPrefix(name, "sixteen") {
 				t.Errorf("got %d executions, without derive %d, want at most %d", with, without, most)
 			}
 		})

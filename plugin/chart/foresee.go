@@ -197,6 +197,9 @@ func (f foresight) compare(framed, value any, yield func(path []any)) {
 	})
 }
 
+// aDigest is the pattern of one, or of its base64.
+const aDigest = "[0-9a-f]{8,128}|[A-Za-z0-9+/]{11,172}={0,2}"
+
 // happened reports whether what a render with frames foretells, where something in it is
 // unforeseen, is what another one has.
 func happened(foreseen, value any) bool {
@@ -209,7 +212,7 @@ func happened(foreseen, value any) bool {
 	for i, part := range parts {
 		parts[i] = regexp.QuoteMeta(part)
 	}
-	return regexp.MustCompile("^" + strings.Join(parts, "(?:"+unforeseen+"|[0-9a-f]{8,128})") + "$").MatchString(after)
+	return regexp.MustCompile("^" + strings.Join(parts, "(?:"+unforeseen+"|"+aDigest+")") + "$").MatchString(after)
 }
 
 var plainScalar = regexp.MustCompile(`^[A-Za-z0-9.+_~-]+$`)

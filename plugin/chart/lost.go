@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"hallmark.dev/hallmark/plugin/derive"
@@ -41,13 +42,16 @@ func (r *replay) house() (found bool, err error) {
 	for n, other := range r.played[1:] {
 		if n == 0 {
 			r.tries = freeTries + triesEach*len(r.lost)
-			err = r.split(single(r.lost), marking{fill: other.fill}, r.played[0], r.changed(r.played[0], other, nil), nil, depending)
+			err = r.split(r.groups(r.lost), marking{fill: other.fill}, r.played[0], r.changed(r.played[0], other, nil), depending)
 		} else {
-			err = r.varyRest(single(r.lost), marking{fill: other.fill}, r.played[0], nil, depending)
+			err = r.varyRest(r.groups(r.lost), marking{fill: other.fill}, r.played[0], nil, depending)
 		}
 		if err != nil {
 			return false, err
 		}
+	}
+	if err := r.separate(depending); err != nil {
+		return false, err
 	}
 	second, err := r.secondExecutions(depending)
 	if err != nil {
@@ -61,6 +65,27 @@ func (r *replay) house() (found bool, err error) {
 	return r.unite(second, depending) || found, nil
 }
 
+// separate finds the calls that are taken to be others, as they seem to be in what is hashed
+// alone, and on which fields depend without that.
+func (r *replay) separate(depending []fields) error {
+	var guessed []int
+	for i, call := range r.lost {
+		if len(depending[i]) > 0 && r.resolved.Guessed(r.frame(call)) {
+			guessed = append(guessed, call)
+		}
+	}
+	behind := map[int]bool{}
+	if err := r.seeBehind(map[int]bool{}, guessed, behind); err != nil {
+		return err
+	}
+	for _, call := range guessed {
+		if !behind[call] {
+			r.resolved.Separate(r.frame(call))
+		}
+	}
+	return nil
+}
+
 // houseAt makes one of the fields that depend on a lost call its home, and reports whether
 // it has one now.
 func (r *replay) houseAt(call int, depending fields) bool {
@@ -68,22 +93,21 @@ func (r *replay) houseAt(call int, depending fields) bool {
 	if !r.resolved.House(r.frame(call), list) {
 		return false
 	}
-	home := r.resolved.Lives(r.frame(call))
-	if r.housedByHome[home] == nil {
-		r.housedByHome[home] = fields{}
+	for _, one := range r.groups([]int{call})[0] {
+		r.atHome[one] = true
 	}
 	for _, f := range list {
 		r.housed.add(f.Document, f.Path)
-		r.housedByHome[home].add(f.Document, f.Path)
 	}
 	return true
 }
 
 func (r *replay) frame(call int) string { return r.values.calls[call].frame }
 
-func single(calls []int) (groups [][]int) {
+// groups returns each of some calls with those that have its value.
+func (r *replay) groups(calls []int) (groups [][]int) {
 	for _, call := range calls {
-		groups = append(groups, []int{call})
+		groups = append(groups, append([]int{call}, r.repeats[call]...))
 	}
 	return groups
 }
@@ -109,7 +133,7 @@ func (r *replay) vary(groups [][]int, kind marking, base result, matter fields, 
 	if err != nil {
 		return err
 	}
-	return r.split(groups, kind, base, differing, matter, depending)
+	return r.split(groups, kind, base, differing, depending)
 }
 
 // differing renders with other values for some groups of calls, and returns the fields that
@@ -124,7 +148,7 @@ func (r *replay) differing(groups [][]int, kind marking, base result, matter fie
 			values.other[call] = kind.fill.nth(group[0]) // of one value
 		}
 	}
-	other, err := r.render(marking{values: values, fill: base.fill, blind: kind.blind})
+	other, err := r.render(marking{values: values, fill: base.fill, sighted: kind.sighted})
 	if r.ctx.Err() != nil {
 		return nil, err
 	}
@@ -168,9 +192,84 @@ func (r *replay) varyRest(groups [][]int, kind marking, base result, matter fiel
 }
 
 // split finds out on which of some groups the fields depend that differ if all of these
-// have other values. Where the same fields depend on either half, they are taken to depend
-// on each group, as on the digits of one number.
-func (r *replay) split(groups [][]int, kind marking, base result, differing, matter fields, depending []fields) error {
+// have other values.
+func (r *replay) split(groups [][]int, kind marking, base result, differing fields, depending []fields) error {
+	rest, err := r.decode(groups, kind, base, differing, depending)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	several := make([]fields, len(groups))
+	if err := r.halve(groups, kind, base, rest, several); err != nil {
+		return err
+	}
+	for i, list := range several {
+		for _, f := range list.sorted() {
+			addTo(&depending[i], f)
+		}
+	}
+	return nil
+}
+
+func addTo(list *fields, f derive.Field) {
+	if *list == nil {
+		*list = fields{}
+	}
+	list.add(f.Document, f.Path)
+}
+
+// leastDecoded is how many groups there are at least where decode takes fewer renders than
+// halve.
+const leastDecoded = 4
+
+// decode finds the fields that depend on one group each, and returns the others. For each
+// digit of the groups' numbers, in binary, it renders with other values for those that have
+// it and for those that do not: a field changes in one of the two, which tells the digit.
+func (r *replay) decode(groups [][]int, kind marking, base result, differing fields, depending []fields) (fields, error) {
+	if len(groups) < leastDecoded || len(differing) == 0 {
+		return differing, nil
+	}
+	var digits [][2]fields
+	for digit := range bits.Len(uint(len(groups) - 1)) {
+		var with [2][][]int
+		for i, group := range groups {
+			has := i >> digit & 1
+			with[has] = append(with[has], group)
+		}
+		var changed [2]fields
+		for has := range with {
+			var err error
+			if changed[has], err = r.differing(with[has], kind, base, differing); err != nil {
+				return nil, err
+			}
+		}
+		digits = append(digits, changed)
+	}
+	rest := fields{}
+	for _, f := range differing.sorted() {
+		number, known := 0, true
+		for digit, changed := range digits {
+			without, with := changed[0].touches(f.Document, f.Path), changed[1].touches(f.Document, f.Path)
+			known = known && without != with
+			if with {
+				number |= 1 << digit
+			}
+		}
+		if known && number < len(groups) {
+			addTo(&depending[number], f)
+		} else {
+			rest.add(f.Document, f.Path)
+		}
+	}
+	return rest, nil
+}
+
+// mostExact is how many groups there are at most where halve looks at each.
+const mostExact = 16
+
+// halve is split for fields that may depend on several groups. Where there are many, and the
+// same ones depend on either half, they are taken to depend on each group, as on the digits
+// of one number.
+func (r *replay) halve(groups [][]int, kind marking, base result, differing fields, depending []fields) error {
 	switch {
 	case len(differing) == 0 || len(groups) == 0:
 		return nil
@@ -179,24 +278,24 @@ func (r *replay) split(groups [][]int, kind marking, base result, differing, mat
 		return nil
 	}
 	half := len(groups) / 2
-	first, err := r.differing(groups[:half], kind, base, matter)
+	first, err := r.differing(groups[:half], kind, base, differing)
 	if err != nil {
 		return err
 	}
-	second, err := r.differing(groups[half:], kind, base, matter)
+	second, err := r.differing(groups[half:], kind, base, differing)
 	if err != nil {
 		return err
 	}
-	if len(groups) > 2 && first.equal(differing) && second.equal(differing) {
+	if len(groups) > mostExact && first.equal(differing) && second.equal(differing) {
 		for i := range depending {
 			depending[i] = differing
 		}
 		return nil
 	}
-	if err := r.split(groups[:half], kind, base, first, matter, depending[:half]); err != nil {
+	if err := r.halve(groups[:half], kind, base, first, depending[:half]); err != nil {
 		return err
 	}
-	return r.split(groups[half:], kind, base, second, matter, depending[half:])
+	return r.halve(groups[half:], kind, base, second, depending[half:])
 }
 
 // secondExecutions returns the lost calls on which nothing but checksums depends, where the
@@ -206,33 +305,99 @@ func (r *replay) secondExecutions(depending []fields) (map[int]bool, error) {
 	second := map[int]bool{}
 	var candidates []int
 	for i, call := range r.lost {
-		if len(depending[i]) > 0 && len(r.framed.oracle.digests) > 0 && len(r.alike(call)) > 1 {
+		if len(depending[i]) > 0 && r.digests() && len(r.alike(call)) > 1 && len(r.repeats[call]) == 0 && r.resolved.Lives(r.frame(call)) == "" {
 			candidates = append(candidates, call)
 		}
 	}
-	if len(candidates) == 0 {
-		return second, nil
+	if err := r.seeBehind(map[int]bool{}, candidates, second); err != nil {
+		return nil, err
 	}
-	base, err := r.render(marking{values: r.values, fill: r.played[0].fill, blind: true})
-	if err != nil {
-		return nil, r.ctx.Err()
-	}
-	direct := make([]fields, len(candidates))
-	for _, played := range r.played[1:] {
-		if err := r.varyRest(single(candidates), marking{fill: played.fill, blind: true}, base, nil, direct); err != nil {
+	// Where all executions of a call are behind digests, those that each of them goes through
+	// are no checksums of a second one, but a part of what is hashed.
+	for len(candidates) > 0 {
+		group := slices.DeleteFunc(r.alike(candidates[0]), func(call int) bool { return !slices.Contains(candidates, call) })
+		candidates = slices.DeleteFunc(candidates, func(call int) bool { return slices.Contains(group, call) })
+		if len(group) < 2 || len(group) > mostBehind || slices.ContainsFunc(r.alike(group[0]), func(call int) bool { return !second[call] }) {
+			continue
+		}
+		common, err := r.throughDigests(group)
+		if err != nil {
 			return nil, err
 		}
-	}
-	for i, call := range candidates {
-		second[call] = len(direct[i]) == 0
+		if len(common) > 0 {
+			if err := r.seeBehind(common, group, second); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return second, nil
 }
 
-// alike returns the executions of the same call that asked for the same.
+// mostBehind bounds the calls that throughDigests looks at, each in a render.
+const mostBehind = 64
+
+// digests reports whether the chart executes any.
+func (r *replay) digests() bool {
+	return len(r.framed.oracle.digests) > 0 || len(r.framed.oracle.results) > 0
+}
+
+// seeBehind notes which calls no field depends on otherwise than by digests that are not
+// sighted.
+func (r *replay) seeBehind(sighted map[int]bool, calls []int, behind map[int]bool) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	base, err := r.render(marking{values: r.values, fill: r.played[0].fill, sighted: sighted})
+	if err != nil {
+		return r.ctx.Err()
+	}
+	direct := make([]fields, len(calls))
+	for _, played := range r.played[1:] {
+		if err := r.varyRest(r.groups(calls), marking{fill: played.fill, sighted: sighted}, base, nil, direct); err != nil {
+			return err
+		}
+	}
+	for i, call := range calls {
+		behind[call] = len(direct[i]) == 0
+	}
+	return nil
+}
+
+// throughDigests returns the calls of digests that each of some executions goes through.
+func (r *replay) throughDigests(executions []int) (common map[int]bool, err error) {
+	for _, call := range executions {
+		changed := map[int]bool{}
+		for _, played := range r.played[1:] {
+			values := &derived{calls: r.values.calls, other: map[int]filling{call: played.fill.nth(call)}}
+			other, err := r.render(marking{values: values, fill: r.played[0].fill})
+			if r.ctx.Err() != nil {
+				return nil, err
+			}
+			if err != nil {
+				continue
+			}
+			for site, results := range other.oracle.results {
+				if !slices.Equal(results, r.played[0].oracle.results[site]) {
+					changed[site] = true
+				}
+			}
+			if len(changed) > 0 {
+				break
+			}
+		}
+		if common == nil {
+			common = changed
+		}
+		maps.DeleteFunc(common, func(site int, _ bool) bool { return !changed[site] })
+	}
+	return common, nil
+}
+
+// alike returns the executions of the same call that asked for the same, less those that are
+// known to be second ones.
 func (r *replay) alike(call int) (out []int) {
 	for i, other := range r.values.calls {
-		if other.alike(r.values.calls[call].answer) {
+		if other.alike(r.values.calls[call].answer) && !r.second[i] {
 			out = append(out, i)
 		}
 	}
@@ -284,14 +449,9 @@ func (r *replay) adopt() error {
 	}
 	byHome := map[string][]int{}
 	for i, c := range r.values.calls {
-		if c.make != nil && len(unsure) > 0 {
+		if c.make != nil && len(unsure) > 0 && !r.atHome[i] {
 			name := r.resolved.Lives(c.frame)
 			byHome[name] = append(byHome[name], i)
-		}
-	}
-	for home, known := range r.housedByHome {
-		if !slices.ContainsFunc(unsure.sorted(), func(f derive.Field) bool { return !known.touches(f.Document, f.Path) }) {
-			delete(byHome, home) // all of them depend on it
 		}
 	}
 	homes := slices.Sorted(maps.Keys(byHome))
@@ -305,17 +465,39 @@ func (r *replay) adopt() error {
 			return err
 		}
 	}
-	for i, a := range r.adopted {
-		for at, name := range homes {
-			if a.unsure && depending[at].touches(a.Document, a.Path) {
-				r.adopted[i].names = append(r.adopted[i].names, name)
-			}
-		}
+	direct, err := r.direct()
+	if err != nil {
+		return err
 	}
 	for _, a := range r.adopted {
-		if reason := r.resolved.Adopt(a.Field, a.value, a.random, a.names); reason != "" {
+		for at, name := range homes {
+			if a.unsure && depending[at].touches(a.Document, a.Path) {
+				a.Names = append(a.Names, name)
+			}
+		}
+		a.Digest = direct != nil && !direct.touches(a.Document, a.Path)
+		if reason := r.resolved.Adopt(a.Adopted); reason != "" {
 			r.refuse(a.Document, a.Path, reason)
 		}
 	}
 	return nil
+}
+
+// direct returns the fields that depend on random values otherwise than by digests, or nil
+// where that is not known to matter: what digests give is no secret.
+func (r *replay) direct() (fields, error) {
+	if !r.digests() || !slices.ContainsFunc(r.adopted, func(a adoption) bool { return a.Random }) {
+		return nil, nil
+	}
+	var blind []result
+	for _, kind := range []marking{{values: r.values, fill: r.played[0].fill}, {values: r.values.unknown(), fill: 1}} {
+		kind.sighted = map[int]bool{}
+		if err := r.add(&blind, kind); err != nil {
+			return nil, err
+		}
+	}
+	if len(blind) < 2 {
+		return nil, nil
+	}
+	return r.changed(blind[0], blind[1], nil), nil
 }

@@ -23,11 +23,12 @@ type marker struct {
 	left map[*call]string
 	// slow says that the chart needs the keys that it asks for.
 	slow bool
-	// framed and again are the renders with frames, still and after those with known
-	// values, after at another time; they are the same where the chart asks for none.
-	framed, again, still, after result
-	plain                       []manifest // of the render without marks
-	ordered                     fields     // those that the order of a map changes
+	// framed and again are the renders with frames, which are one where the chart asks for
+	// no random values, and still is that with known values.
+	framed, again, still result
+	after                []result   // like still at other times; none where it asks for no time
+	plain                []manifest // of the render without marks
+	ordered              fields     // those that the order of a map changes
 }
 
 // leaveAtMost bounds how often calls are left alone because a render fails.
@@ -61,7 +62,7 @@ func (m *marker) render(kind marking) (result, error) {
 
 // oracle returns what answers the calls of one render.
 func (m *marker) oracle(kind marking) *oracle {
-	return &oracle{kind: kind, sites: len(m.found.calls), unmarked: m.unmarked(kind), executed: map[int]bool{}, left: func(site int) bool {
+	return &oracle{kind: kind, sites: len(m.found.calls), unmarked: m.unmarked(kind), results: map[int][]string{}, executed: map[int]bool{}, left: func(site int) bool {
 		_, left := m.left[m.found.calls[site-1]]
 		return left
 	}}
@@ -88,7 +89,9 @@ func (m *marker) execute(kind marking) (map[string]string, *oracle, error) {
 			m.sites[c] = i + 1
 		}
 	}
-	again.rewrite(m.edits(kind))
+	changes := m.edits(kind)
+	m.bracket(again, changes)
+	again.rewrite(changes)
 	again.oracle = m.oracle(kind)
 	texts, err := again.execute(m.options.MaxOutput)
 	return texts, again.oracle, err

@@ -43,8 +43,15 @@ const (
 	// The zone is in the text, so that it is one moment on every machine. How date
 	// functions print it is up to time.Local, which a program has to set.
 	fixedNow = `(toDate "2006-01-02T15:04:05Z07:00" "2000-01-01T12:00:00Z")`
-	afterNow = `(toDate "2006-01-02T15:04:05Z07:00" "2099-10-28T23:47:39Z")`
 )
+
+// otherTimes are in the place of fixedNow in the renders that show what the time changes,
+// with how long ago any time is then. No two of the three have a number or a weekday in
+// common, in any zone, or are on either side of a change to summer time.
+var otherTimes = [...]struct{ now, age string }{
+	{`(toDate "2006-01-02T15:04:05Z07:00" "2099-10-28T23:47:39Z")`, "9613h37m11s"},
+	{`(toDate "2006-01-02T15:04:05Z07:00" "2186-02-16T17:31:24Z")`, "4321h13m47s"},
+}
 
 // askFor is the mark of a function that gets one text.
 func askFor(kind string) callMark { return callMark{name: `printf "` + kind + `:%s"`, suffix: ask} }
@@ -101,28 +108,31 @@ func quick(c *call) callMark {
 
 // marking says what a render is for.
 type marking struct {
-	frames  bool     // the oracle answers with frames
-	second  bool     // those of the second render
-	values  *derived // the oracle answers with derived values, where there are any
-	fill    filling  // what it answers with else
-	slow    bool     // keys are left as they are
-	reverse bool     // the values of maps come in reverse order
-	after   bool     // the fixed time is another one
-	blind   bool     // all digests are the same
+	frames  bool         // the oracle answers with frames
+	second  bool         // those of the second render
+	values  *derived     // the oracle answers with derived values, where there are any
+	fill    filling      // what it answers with else
+	slow    bool         // keys are left as they are
+	reverse bool         // the values of maps come in reverse order
+	later   int          // the time is this one of otherTimes, from 1; 0 is the fixed time
+	sighted map[int]bool // the calls of digests that are not always the same; nil for all
 }
+
+// blind reports whether a call of a digest gives the same for whatever it is of.
+func (k marking) blind(site int) bool { return k.sighted != nil && !k.sighted[site] }
 
 // time is the one that is fixed.
 func (k marking) time() string {
-	if k.after {
-		return afterNow
+	if k.later > 0 {
+		return otherTimes[k.later-1].now
 	}
 	return fixedNow
 }
 
 // age is how long ago any time is.
 func (k marking) age() string {
-	if k.after {
-		return "9613h37m11s"
+	if k.later > 0 {
+		return otherTimes[k.later-1].age
 	}
 	return "0s"
 }

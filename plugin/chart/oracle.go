@@ -25,9 +25,11 @@ type oracle struct {
 	// unmarked gives what is hashed the form that it has without marks; it may be nil.
 	unmarked func(text string) string
 	left     func(site int) bool // whether the call must not get a frame
-	// log holds what was answered to calls of random functions, in order, and digests
-	// what was to those of digests.
+	// log holds what was answered to calls of random functions, in order, digests the frames
+	// that were to those of digests, and results what was, by the numbers of the calls.
 	log, digests []answer
+	results      map[int][]string
+	files        inclusions
 	executed     map[int]bool // the calls that were executed, by their numbers
 	// strayed is the first call that was executed when another one was in the render with
 	// frames, 0 for none; failed the first that there is no derived value for; hashedMark the
@@ -50,13 +52,16 @@ func (a answer) alike(other answer) bool { return a.site == other.site && a.requ
 
 // GetClientFor implements the ClientProvider of both engines.
 func (o *oracle) GetClientFor(apiVersion, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
-	site := 0
-	if apiVersion == oracleAPI {
-		if site, _ = strconv.Atoi(kind); site < 0 || site > o.sites {
-			site = 0
+	of := &asked{oracle: o}
+	switch apiVersion {
+	case fileAPI:
+		of.file = kind
+	case oracleAPI:
+		if site, _ := strconv.Atoi(kind); site > 0 && site <= o.sites {
+			of.site = site
 		}
 	}
-	return &asked{oracle: o, site: site}, true, nil
+	return of, true, nil
 }
 
 // asked is the client of one call.
@@ -64,6 +69,7 @@ type asked struct {
 	dynamic.NamespaceableResourceInterface // what lookup does not use
 	oracle                                 *oracle
 	site                                   int // 0 for a lookup of the chart's own
+	file                                   string
 }
 
 var nothing = apierrors.NewNotFound(schema.GroupResource{}, "")
@@ -73,6 +79,9 @@ func (a *asked) Namespace(string) dynamic.ResourceInterface { return a }
 
 // Get implements dynamic.ResourceInterface.
 func (a *asked) Get(_ context.Context, request string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+	if a.file != "" {
+		a.oracle.files.tell(a.file, request)
+	}
 	if a.site == 0 {
 		return nil, nothing
 	}
@@ -118,6 +127,7 @@ func (o *oracle) answer(site int, request string) any {
 		logged.frame = derive.TokenFrame(logged.request, derive.Nonce(nth, o.kind.second), site)
 	}
 	o.log = append(o.log, logged)
+	o.files.called(nth)
 	var result any = logged.frame
 	if o.framed += len(logged.frame); !o.kind.frames || o.left(site) || salted && o.tooDeep(input) {
 		result = o.value(nth, logged, kind, input, salted)
@@ -133,7 +143,10 @@ func (o *oracle) value(nth int, logged answer, kind, input string, salted bool) 
 	fill := o.kind.fill
 	if v := o.kind.values; v != nil {
 		other, isOther := v.other[nth]
-		switch fill = fill.nth(nth); {
+		if fill = fill.nth(nth); nth < len(v.calls) {
+			fill = o.kind.fill.nth(v.calls[nth].like)
+		}
+		switch {
 		case nth >= len(v.calls) || !v.calls[nth].alike(logged):
 			if o.strayed == 0 {
 				o.strayed = logged.site
@@ -164,16 +177,17 @@ const (
 	mostFramed = 64 << 20
 )
 
-// digest returns a frame with the input of a digest, or its result.
+// digest returns the result of a digest, or a frame with its input if that holds one.
 func (o *oracle) digest(site int, name, input string) string {
-	if o.kind.frames && !o.tooDeep(input) {
+	if o.kind.frames && !o.tooDeep(input) && derive.Varies(input) {
 		frame := derive.ComputedFrame(name, input)
 		o.framed += len(frame)
 		o.digests = append(o.digests, answer{site: site, request: name, frame: frame, input: input})
 		return frame
 	}
 	result, _ := derive.Digest(name, input)
-	if o.kind.blind {
+	o.results[site] = append(o.results[site], result)
+	if o.kind.blind(site) {
 		return strings.Repeat("0", len(result))
 	}
 	return result
@@ -194,8 +208,18 @@ type derived struct {
 	other map[int]filling
 }
 
+// unknown returns the same calls, none of which has a derived value.
+func (d *derived) unknown() *derived {
+	none := &derived{}
+	for _, c := range d.calls {
+		none.calls = append(none.calls, derivation{answer: c.answer, like: c.like})
+	}
+	return none
+}
+
 type derivation struct {
 	answer
+	like int                               // the call of which this is a second execution, or this one
 	make func(input string) (string, bool) // nil where there is no derived value
 }
 

@@ -20,8 +20,15 @@ type replay struct {
 	values   *derived
 	// unanswered says that the chart may call functions whose results are not known.
 	unanswered bool
-	// lost are the calls without a derived value, by their place in the log.
-	lost []int
+	// lost are the calls without a derived value, by their place in the log. Rehouse says that
+	// those are among them whose values seem to be printed in hashes alone: the template may
+	// print what it makes of one too, which is a better home.
+	lost    []int
+	rehouse bool
+	// repeats are the second executions of lost calls, which are not among them, and second
+	// all of these.
+	repeats map[int][]int
+	second  map[int]bool
 	// played are the renders. In each of them the lost calls have other known values.
 	played []result
 	// reasons are those for which package derive refuses fields, by document and pointer.
@@ -32,10 +39,10 @@ type replay struct {
 	// more are renders like the first of played, for what could agree by chance.
 	more    []result
 	adopted []adoption
-	// housed are the fields that depend on calls that were lost, all of them and by the
-	// names of the calls' homes.
-	housed       fields
-	housedByHome map[string]fields
+	// housed are the fields that depend on calls that were lost, and atHome those that have
+	// a home in one now.
+	housed fields
+	atHome map[int]bool
 	// noise are the fields that differ though all values are the same, tries how often
 	// vary may render.
 	noise fields
@@ -44,7 +51,8 @@ type replay struct {
 
 // replay renders with derived values, and lets the resolution adopt what that says.
 func (m *marker) replay(resolved *derive.Resolution) error {
-	r := &replay{marker: m, resolved: resolved, reasons: map[string]derive.Refused{}, housed: fields{}, housedByHome: map[string]fields{}}
+	r := &replay{marker: m, resolved: resolved, reasons: map[string]derive.Refused{}, housed: fields{}, atHome: map[int]bool{}}
+	r.rehouse = len(resolved.Refused) > 0
 	r.unanswered = slices.ContainsFunc(m.found.calls, func(c *call) bool { return !m.isAnswered(c) })
 	for _, f := range resolved.Refused {
 		r.reasons[where(f.Document, f.Path)] = f
@@ -61,9 +69,10 @@ func (m *marker) replay(resolved *derive.Resolution) error {
 		if err != nil {
 			return err
 		}
-		if !found {
+		if !found && !r.rehouse {
 			break
 		}
+		r.rehouse = false
 		r.assign()
 	}
 	for i := range m.manifests {
@@ -83,13 +92,21 @@ func where(document int, path []any) string { return fmt.Sprint(document, object
 
 // assign gives the calls of the first render with frames their derived values.
 func (r *replay) assign() {
-	r.values, r.lost = &derived{}, nil
+	r.values, r.lost, r.repeats, r.second = &derived{}, nil, map[int][]int{}, map[int]bool{}
+	first := map[string]int{}
 	for i, a := range r.framed.oracle.log {
-		d := derivation{answer: a}
-		if _, ok := r.resolved.Value(a.frame, ""); ok {
+		d := derivation{answer: a, like: i}
+		guessed := r.rehouse && r.resolved.Guessed(a.frame)
+		if _, ok := r.resolved.Value(a.frame, ""); ok && !guessed && !(r.rehouse && r.resolved.Hashed(a.frame)) {
 			d.make = func(input string) (string, bool) { return r.resolved.Value(a.frame, input) }
+		} else if call, known := first[r.resolved.Key(a.frame)]; known && !guessed {
+			r.repeats[call], r.second[i] = append(r.repeats[call], i), true
+			d.like = call
 		} else {
 			r.lost = append(r.lost, i)
+			if !guessed {
+				first[r.resolved.Key(a.frame)] = i
+			}
 		}
 		r.values.calls = append(r.values.calls, d)
 	}
@@ -209,17 +226,24 @@ func (r *replay) document(i int) error {
 	if played := r.played[0].manifests[i]; played.body != r.framed.manifests[i].body {
 		foresight{resolved: r.resolved}.compare(r.framed.manifests[i].value, played.value, func(path []any) { open.add(i, path) })
 	}
-	Diff(r.still.manifests[i].value, r.after.manifests[i].value, func(path []any) {
-		if r.byTime(derive.Field{Document: i, Path: path}) {
-			open.add(i, path)
-		}
-	})
+	for _, after := range r.after {
+		Diff(r.still.manifests[i].value, after.manifests[i].value, func(path []any) {
+			if r.byTime(derive.Field{Document: i, Path: path}) {
+				open.add(i, path)
+			}
+		})
+	}
+	whole := fields{} // those that are adopted with all that is in them
 	for _, f := range open.sorted() {
-		if final.touches(i, f.Path) {
+		if final.touches(i, f.Path) || whole.touches(i, f.Path) {
 			continue
 		}
+		before := len(r.adopted)
 		if err := r.field(f); err != nil {
 			return err
+		}
+		if len(r.adopted) > before {
+			whole.add(i, f.Path)
 		}
 	}
 	r.between(i)
@@ -282,7 +306,7 @@ func (r *replay) between(i int) {
 		explained.add(d.Document, d.Path)
 	}
 	for _, a := range r.adopted {
-		if a.random {
+		if a.Random {
 			explained.add(a.Document, a.Path)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"hallmark.dev/hallmark/internal/object"
 	"hallmark.dev/hallmark/plugin/derive"
 )
 
@@ -51,20 +50,17 @@ func (r *replay) field(f derive.Field) error {
 	}
 	known, refused := r.reasons[where(f.Document, f.Path)]
 	r.adopted = append(r.adopted, adoption{
-		Field: f, value: value, random: random,
-		unsure: random && (!r.holdsToken(framed) || refused && known.Reason != derive.OtherForm),
+		Adopted: derive.Adopted{Field: f, Value: value, Random: random},
+		unsure:  random && (!r.holdsToken(framed) || refused && known.Reason != derive.OtherForm),
 	})
 	return nil
 }
 
 // adoption is a field that has what the chart made of derived values.
 type adoption struct {
-	derive.Field
-	value  any
-	random bool
+	derive.Adopted
 	// unsure says that it is not known which values it depends on.
 	unsure bool
-	names  []string
 }
 
 // reject refuses a field, for the reason that package derive has if that says more.
@@ -75,16 +71,19 @@ func (r *replay) reject(f derive.Field) {
 	}
 	r.resolved.Refused = slices.DeleteFunc(r.resolved.Refused, func(other derive.Refused) bool { return where(other.Document, other.Path) == at })
 	reason := computed
-	if r.reachesUnknown(f) {
-		reason = derive.Unexplained
+	if unknown := r.unknown(f); len(unknown) > 0 {
+		reason = keyComputed
+		if slices.ContainsFunc(unknown, func(c *call) bool { return !strings.HasPrefix(c.function, "gen") }) {
+			reason = derive.Unexplained
+		}
 	}
 	r.refuse(f.Document, f.Path, r.because(f.Document, reason))
 }
 
-// reachesUnknown reports whether the field's file may have executed a call whose result is
+// unknown returns the calls that the field's file may have executed, and whose results are
 // not known.
-func (r *replay) reachesUnknown(f derive.Field) bool {
-	return slices.ContainsFunc(r.found.reach[r.manifests[f.Document].source], func(c *call) bool { return !r.isAnswered(c) })
+func (r *replay) unknown(f derive.Field) []*call {
+	return slices.DeleteFunc(slices.Clone(r.found.reach[r.manifests[f.Document].source]), r.isAnswered)
 }
 
 const leftMark = "a text with the call of a random function is printed or computed with, in a way that is not known"
@@ -92,6 +91,8 @@ const leftMark = "a text with the call of a random function is printed or comput
 const timeDecides = "the time decides on it"
 
 const otherFields = "which fields it has depends on a random value or on the time"
+
+const keyComputed = "the template does more with a certificate or a key than print it"
 
 const computed = "the template tests the random value, or it cuts the random value or computes with it"
 
@@ -150,7 +151,7 @@ func (r *replay) withKey(f derive.Field, framed any) {
 // Where calls whose results are not known can decide on it, that could be by chance.
 func (r *replay) steady(f derive.Field) (value any, same bool, err error) {
 	value, same = agreed(r.played, f)
-	if !same || !r.reachesUnknown(f) {
+	if !same || len(r.unknown(f)) == 0 {
 		return value, same, nil
 	}
 	if r.more == nil {
@@ -172,54 +173,87 @@ func (r *replay) steady(f derive.Field) (value any, same bool, err error) {
 // byTime reports whether a field is another one at another time, and not by a time that it
 // holds.
 func (r *replay) byTime(f derive.Field) bool {
+	decides := false
 	value, _ := r.still.at(f)
-	other, _ := r.after.at(f)
-	different := false
-	Diff(value, other, func(path []any) {
-		one, _ := object.Lookup(value, path)
-		two, _ := object.Lookup(other, path)
-		framed, _ := r.framed.at(derive.Field{Document: f.Document, Path: slices.Concat(f.Path, path)})
-		different = different || !derive.OnlyTimeDiffers(one, two) && !r.holdsKey(framed)
-	})
-	return different
+	for _, after := range r.after {
+		other, _ := after.at(f)
+		Diff(value, other, func(path []any) {
+			at := derive.Field{Document: f.Document, Path: slices.Concat(f.Path, path)}
+			var each []any
+			for _, render := range append([]result{r.still}, r.after...) {
+				v, _ := render.at(at)
+				each = append(each, v)
+			}
+			framed, _ := r.framed.at(at)
+			decides = decides || !r.holdsKey(framed) && !derive.PrintsTime(each[0], each[1], each[2])
+		})
+	}
+	return decides
 }
 
 // depends tells whether a field in which no random value stands depends on one. It is
 // seen if that cannot be one that lives nowhere.
 func (r *replay) depends(f derive.Field, value any) (depends, seen bool, err error) {
-	if r.known == nil {
-		none := &derived{}
-		for _, c := range r.values.calls {
-			none.calls = append(none.calls, derivation{answer: c.answer})
+	if depends = r.framesDecide(f); !depends {
+		if depends, err = r.knownDecide(f, value); err != nil {
+			return false, false, err
 		}
+	}
+	if len(r.lost) == 0 {
+		return depends, true, nil
+	}
+	if err := r.addLong(&r.longLost, r.values); err != nil || len(r.longLost) < 2 {
+		return depends, false, err
+	}
+	_, seen = agreed(r.longLost, f)
+	return depends, seen, nil
+}
+
+// framesDecide reports whether a field differs between the two renders with frames, which
+// is so by these alone unless there are calls whose results are not known.
+func (r *replay) framesDecide(f derive.Field) bool {
+	_, same := agreed([]result{r.framed, r.again}, f)
+	return !same && len(r.unknown(f)) == 0
+}
+
+// knownDecide reports whether a field is another one with some known values, or with those
+// as long as frames.
+func (r *replay) knownDecide(f derive.Field, value any) (bool, error) {
+	none := r.values.unknown()
+	if r.known == nil {
 		r.known = []result{r.still}
 		for fill := filling(1); fill < fillings; fill++ {
 			if err := r.add(&r.known, marking{values: none, fill: fill}); err != nil {
-				return false, false, err
-			}
-		}
-		for _, fill := range []filling{longLetters, longOne} {
-			if err := r.add(&r.long, marking{values: none, fill: fill}); err != nil {
-				return false, false, err
-			}
-			if err := r.add(&r.longLost, marking{values: r.values, fill: fill}); err != nil {
-				return false, false, err
+				return false, err
 			}
 		}
 	}
 	known, same := agreed(r.known, f)
 	Diff(known, value, func([]any) { same = false })
-	if same && len(r.long) > 1 {
+	if !same {
+		return true, nil
+	}
+	if err := r.addLong(&r.long, none); err != nil {
+		return false, err
+	}
+	if len(r.long) > 1 {
 		_, same = agreed(r.long, f)
 	}
-	if len(r.lost) == 0 {
-		return !same, true, nil
+	return !same, nil
+}
+
+// addLong adds two renders in which values that are not derived are as long as frames, once.
+func (r *replay) addLong(to *[]result, values *derived) error {
+	if *to != nil {
+		return nil
 	}
-	if len(r.longLost) < 2 {
-		return !same, false, nil
+	*to = []result{}
+	for _, fill := range []filling{longLetters, longOne} {
+		if err := r.add(to, marking{values: values, fill: fill}); err != nil {
+			return err
+		}
 	}
-	_, seen = agreed(r.longLost, f)
-	return !same, seen, nil
+	return nil
 }
 
 // add adds a render to some others, unless it fails or has other documents.

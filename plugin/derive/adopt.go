@@ -47,18 +47,38 @@ func (r *Resolution) Value(frame, input string) (string, bool) {
 	return value, true
 }
 
+// Key names the value of a frame of Renders.First: two frames of one value have one key.
+func (r *Resolution) Key(frame string) string {
+	if r.resolver == nil {
+		return frame
+	}
+	return r.resolver.index.resolve(parse(frame)[0].key())
+}
+
 // Lives returns the name of the field in which the value of a frame of Renders.First lives,
 // or "".
 func (r *Resolution) Lives(frame string) string {
-	if h, ok := r.resolver.index.homes[r.resolver.index.resolve(parse(frame)[0].key())]; ok {
+	if h, ok := r.resolver.index.homes[r.Key(frame)]; ok {
 		return h.name()
 	}
 	return ""
 }
 
+// Hashed reports whether the value of a frame of Renders.First stands in what is hashed, and
+// nowhere else.
+func (r *Resolution) Hashed(frame string) bool {
+	if r.resolver == nil {
+		return false
+	}
+	h, lives := r.resolver.index.homes[r.Key(frame)]
+	return lives && h.isHashed()
+}
+
+func (h home) isHashed() bool { return h.rank%rankUnsteady >= rankInside }
+
 // House makes one of some fields the home of a value that is printed in none of them, but
-// that changes all of them. It reports whether it has one now: it has none if it stands
-// in a checksum for one of several others.
+// that changes all of them. It reports whether it has another one now: it has none if it
+// stands in a checksum for one of several others.
 func (r *Resolution) House(frame string, fields []Field) bool {
 	w := r.resolver
 	if w == nil || len(fields) == 0 {
@@ -66,28 +86,83 @@ func (r *Resolution) House(frame string, fields []Field) bool {
 	}
 	p := &parse(frame)[0]
 	key := w.index.resolve(p.key())
-	if _, lives := w.index.homes[key]; lives || w.index.unclear[key] {
+	before, lives := w.index.homes[key]
+	if lives && !before.isHashed() || w.index.unclear[key] {
 		return false
 	}
 	var best home
 	for i, f := range fields {
-		at := w.index.place(w.renders.First.Documents[f.Document].Value, f.Path, false)
+		document := w.renders.First.Documents[f.Document].Value
+		at := w.index.place(document, f.Path, false)
+		if value, _ := object.Lookup(document, f.Path); w.index.holdsHashes(value) {
+			at.rank += rankInside
+		}
 		if i == 0 || at.compare(best) < 0 {
 			best = at
 		}
+	}
+	if lives && best.isHashed() {
+		return false
 	}
 	if w.index.twins[best.id] {
 		return false
 	}
 	best.unseen = true
-	for _, other := range w.housed {
-		if other.name() == best.name() && other.reason == p.reason() {
+	for _, other := range w.housed { // also those that live elsewhere, as in index.settle
+		if other.reason == p.reason() && slices.ContainsFunc(other.fields, func(f Field) bool { return r.nameOf(f) == best.name() }) {
 			best.position++
 		}
 	}
 	w.index.homes[key] = best
+	delete(w.made, key) // what it was at the home before
 	w.housed = append(w.housed, housed{best, p.reason(), fields})
 	return true
+}
+
+// nameOf returns the name of a field, see Name.
+func (r *Resolution) nameOf(f Field) string {
+	return r.resolver.index.place(r.resolver.renders.First.Documents[f.Document].Value, f.Path, false).name()
+}
+
+// holdsHashes reports whether what depends on random values in a part of a render is hashes
+// and nothing else.
+func (x *index) holdsHashes(value any) bool {
+	found, others := false, false
+	eachText(value, nil, func(_ []any, s string) {
+		x.parse(s).eachOutside(func(p *piece) {
+			isHash := p.kind == computed && !salted(p.name) || p.kind == broken && strings.HasPrefix(p.raw, FrameStart+"c")
+			found, others = found || isHash, others || !isHash
+		})
+	})
+	return found && !others
+}
+
+// eachOutside yields the frames and blocks of a text that are not in the input of a
+// function.
+func (t text) eachOutside(yield func(*piece)) {
+	for i := range t {
+		switch t[i].kind {
+		case literal:
+		case encoded:
+			t[i].parts.eachOutside(yield)
+		default:
+			yield(&t[i])
+		}
+	}
+}
+
+// Guessed reports whether the value of a frame of Renders.First is taken to be another one,
+// or one of several, since it seems to stand in what is hashed alone.
+func (r *Resolution) Guessed(frame string) bool {
+	return r.resolver != nil && r.resolver.index.guessed[parse(frame)[0].key()]
+}
+
+// Separate takes that back: the value is one of its own.
+func (r *Resolution) Separate(frame string) {
+	x, key := r.resolver.index, parse(frame)[0].key()
+	delete(x.alias, key)
+	delete(x.unclear, key)
+	delete(x.guessed, key)
 }
 
 // Unite makes the value of one frame that of another one: it is made by a second execution
@@ -108,33 +183,44 @@ type housed struct {
 // of one.
 const ReasonMade = "template"
 
-// Adopt gives a field the value that the chart made of derived ones, and takes back that
-// it is refused. Random says that the field depends on one; names are those of the fields
-// in which such values live that do not stand in the field itself. It returns why the field
-// must not have such a value, or "".
-func (r *Resolution) Adopt(f Field, value any, random bool, names []string) string {
+// Adopted is a field with the value that the chart made of derived ones.
+type Adopted struct {
+	Field
+	Value any
+	// Random says that the field depends on a random value.
+	Random bool
+	// Names are those of the fields in which values live that it depends on and that do not
+	// stand in the field itself.
+	Names []string
+	// Digest says that nothing of such a value is in the field but by a digest function.
+	Digest bool
+}
+
+// Adopt gives a field its value, and takes back that it is refused. It returns why the
+// field must not have such a value, or "".
+func (r *Resolution) Adopt(a Adopted) string {
 	w := r.resolver
 	if w == nil {
 		return Unexplained
 	}
-	plain := w.renders.Plain.Documents[f.Document].Value
-	if random && isIdentity(plain, f.Path) {
+	plain := w.renders.Plain.Documents[a.Document].Value
+	if a.Random && isIdentity(plain, a.Path) {
 		return aName
 	}
 	for _, other := range r.Refused {
-		if other.Final && (f.holds(other.Field) || other.holds(f)) {
+		if other.Final && (a.holds(other.Field) || other.holds(a.Field)) {
 			return other.Reason
 		}
 	}
-	r.Derived = slices.DeleteFunc(r.Derived, func(d Derived) bool { return f.holds(d.Field) })
-	r.Refused = slices.DeleteFunc(r.Refused, func(d Refused) bool { return f.holds(d.Field) })
-	if random {
-		w.adopt(f, value, names)
+	r.Derived = slices.DeleteFunc(r.Derived, func(d Derived) bool { return a.holds(d.Field) })
+	r.Refused = slices.DeleteFunc(r.Refused, func(d Refused) bool { return a.holds(d.Field) })
+	if a.Random {
+		w.adopt(a)
 	}
-	if r.Values[f.Document] == nil {
-		r.Values[f.Document] = plain
+	if r.Values[a.Document] == nil {
+		r.Values[a.Document] = plain
 	}
-	r.Values[f.Document] = object.Mapping(object.With(r.Values[f.Document], f.Path, value))
+	r.Values[a.Document] = object.Mapping(object.With(r.Values[a.Document], a.Path, a.Value))
 	return ""
 }
 
@@ -144,39 +230,54 @@ func (f Field) holds(other Field) bool {
 }
 
 // adopt notes of what the value of a field was made.
-func (r *resolver) adopt(f Field, value any, names []string) {
-	r.document = f.Document
+func (r *resolver) adopt(a Adopted) {
+	r.document = a.Document
 	e := &evaluation{values: r.values}
-	first, _ := object.Lookup(r.renders.First.Documents[f.Document].Value, f.Path)
+	first, _ := object.Lookup(r.renders.First.Documents[a.Document].Value, a.Path)
 	eachText(first, nil, func(_ []any, s string) {
 		_, _ = e.text(r.index.parse(s), false) // the reasons and names that are found on the way
 	})
 	for _, h := range r.housed {
-		if slices.ContainsFunc(h.fields, func(other Field) bool { return f.holds(other) || other.holds(f) }) {
-			e.note(h.reason, false)
-			e.name(h.home)
+		if slices.ContainsFunc(h.fields, func(other Field) bool { return a.holds(other) || other.holds(a.Field) }) {
+			e.note(h.reason, a.Digest)
+			a.Names = append(slices.Clone(a.Names), h.name())
 		}
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(a.Names)) {
 		if !slices.Contains(e.names, name) {
 			e.names = append(e.names, name)
 		}
 	}
-	if len(e.reasons) == 0 {
+	switch {
+	case len(e.reasons) > 0:
+	case a.Digest:
+		e.reasons = []string{reasonDigest}
+	default:
 		e.reasons = []string{ReasonMade}
 	}
-	isSecret := slices.ContainsFunc(slices.Collect(maps.Values(tokenKinds)), func(k tokenKind) bool {
-		return k.secret && slices.Contains(e.reasons, k.function)
-	})
-	if isSecret || inData(r.renders.Plain.Documents[f.Document].Value, f.Path) {
-		eachText(value, nil, func(_ []any, s string) {
+	if !a.Digest && slices.ContainsFunc(e.names, r.index.isSecret) || inData(r.renders.Plain.Documents[a.Document].Value, a.Path) {
+		eachText(a.Value, nil, func(_ []any, s string) {
 			e.secret(s)
 			if decoded, err := encoding(lettersOf(s), padded).DecodeString(s); err == nil {
 				e.secret(string(decoded))
 			}
 		})
 	}
-	r.derived(f.Path, e.reasons, e.names)
+	r.derived(a.Path, e.reasons, e.names)
+}
+
+// isSecret reports whether a value that lives in the field of a name must not be seen.
+func (x *index) isSecret(name string) bool {
+	for key, h := range x.homes {
+		if h.name() != name {
+			continue
+		}
+		kind, rest, _ := strings.Cut(key, " ")
+		if h.inData() || kind == "shuffle" || kind == "token" && tokenKinds[rest[0]].secret {
+			return true
+		}
+	}
+	return false
 }
 
 // Finish puts what is known in order, once everything is adopted.

@@ -8,10 +8,11 @@ import (
 
 // A checksum of a template is over a second execution of it: `include` makes new random
 // values, which stand nowhere but in the input of the hash. Which ones of the objects
-// they stand for is found in two ways.
+// they stand for is found in these ways.
 //
-// First by whole files: where the input is the text of a file of the render but for
-// nonces, its n-th value is the n-th of the file.
+// First by whole files: Render.Seconds has those of a file that another one includes, or else,
+// where the input is the text of a file of the render but for nonces, its n-th value is the
+// n-th of the file.
 //
 // Then one by one, for inputs that are a part of a file, have another form, or are made
 // of several files. A value stands for one that the same call of the chart made, of the
@@ -67,6 +68,11 @@ func (x *index) align(r Render, kept map[string]bool) {
 			hashes = hashes || inside
 		})
 	}
+	for _, second := range slices.Sorted(maps.Keys(r.Seconds)) {
+		if key := parse(second)[0].key(); !shown[key] {
+			x.alias[key] = parse(r.Seconds[second])[0].key()
+		}
+	}
 	if !hashes {
 		return
 	}
@@ -100,7 +106,7 @@ func (x *index) alignFiles(r Render, shown map[string]bool) {
 				input := parse(strings.TrimSpace(p.text))
 				from := input.keys()
 				for n, key := range input.counterparts(values) {
-					if from[n] != key && !shown[from[n]] {
+					if _, known := x.alias[from[n]]; !known && from[n] != key && !shown[from[n]] {
 						x.alias[from[n]] = key
 					}
 				}
@@ -327,7 +333,11 @@ func (a *aligner) run() {
 				continue // its call prints nothing into objects
 			}
 			in := a.about[m.input]
+			a.guessed[m.key] = true
 			for _, s := range m.slots {
+				if s.context == "" && parse(m.input).whole() != nil {
+					continue // a hash of a value alone: nothing tells what it stands for
+				}
 				if key := a.counterparts(in, s)[m.key]; key != "" {
 					a.alias[m.key] = key
 					break

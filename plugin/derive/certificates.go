@@ -395,7 +395,7 @@ func (c *certificates) key(public string) (crypto.Signer, error) {
 // derive makes a key for a home. Kind and size belong to the identity: a field that
 // gets a larger key gets one that has nothing to do with the smaller one.
 func (c *certificates) derive(what string, kind keyKind, at home) (crypto.Signer, error) {
-	identity := append(at.identity(), what, kind.String(), c.options.GenerationOf(at.name()))
+	identity := append(at.identity(), what, kind.String(), c.options.generationOf(at.name()))
 	id := fmt.Sprintf("%q", identity)
 	if key := c.keys[id]; key != nil {
 		return key, nil

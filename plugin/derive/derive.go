@@ -42,6 +42,9 @@ type Render struct {
 	// Hashed are computed frames that are in no text as a whole, because a template cut
 	// them.
 	Hashed []Hashed
+	// Seconds are the frames that a second execution of a file made, one for a checksum,
+	// with those that the first one made in their places.
+	Seconds map[string]string
 }
 
 // Hashed is a computed frame, and the template with the call that printed it.

@@ -6,8 +6,8 @@
 // A chart whose renders differ is rendered two more times from edited templates (package
 // chart makes the edits). There each call of a random function prints a frame in place
 // of a value: which function it is, how long the value is, and a nonce of this one
-// execution. Each hash function prints a frame with its input; the time is fixed, and
-// what `values` gives is sorted. Frames consist of letters and digits, so they come
+// execution. Each hash function prints a frame with its input, if there is one in that; the
+// time is fixed, and what `values` gives is sorted. Frames consist of letters and digits, so they come
 // through quotes, JSON, base64 and the like. Where they end up tells which fields are
 // random, what form they have, and which of them share one value. Nothing is guessed
 // from samples, so each process comes to the same result.
@@ -28,10 +28,10 @@
 //	align.go     finds which values of the objects a checksum is over
 //	normalise.go holds the two renders against each other: beside the values themselves
 //	             they have to be the same
-//	match.go     holds frames against the plain render: where that does not have the form
-//	             that they foretell, the template did something else with the value
+//	match.go     holds frames against a render with known values: where that does not have
+//	             the form that they foretell, the template did something else with the value
 //	token.go, computed.go, certificates.go  make the values, evaluate.go puts them into texts
-//	still.go     tells the time and an order by a third render
+//	times.go     tells a time by what it looks like at three
 //	resolve.go   walks through the fields and puts all of it together
 //	adopt.go     takes over what the chart made of derived values
 //
@@ -54,15 +54,16 @@
 //   - another field of a Secret,
 //   - any other field;
 //   - then the same three in objects that are hooks;
-//   - a field that holds a hash of the value, which is printed nowhere itself;
 //   - a field that holds this value or another one, as the greater of two;
-//   - among equals the first by object, then by field;
-//   - if it is printed nowhere as a whole, the first of those that depend on it.
+//   - if it is printed nowhere as a whole, the first of those that depend on it, those with
+//     a hash of it last;
+//   - among equals the first by object, then by field.
 //
 // So a chart that begins to print a password in one more place leaves it as it is, unless
 // that place is a better home. A field that holds several values of its own tells them
 // apart by the key in front of each in its line ("password:", "PASSWORD="), and numbers
-// those behind one key by function in the order in which they stand there; private keys
+// those behind one key by function in the order in which they stand there, with those that
+// live elsewhere, so that none gets the place of one that moves away; private keys
 // and certificates are numbered together, without those that are no random ones. A field
 // of a Secret's stringData is that of its data, so a value may move from one to the other.
 // Items of lists go by their names where they have any, see [Name]. A password whose length
@@ -93,6 +94,7 @@
 // A file or named template that is included for its checksum is executed once more, with
 // random values of its own, which are taken to be those of the objects:
 //
+//   - where a file includes another one, call by call,
 //   - where what is hashed is the text of one of the files, value by value,
 //   - else where the same call of the chart, asked for the same, prints a value into the
 //     objects behind the same text of its line, such as "password:" (quotes, blanks and
@@ -117,16 +119,17 @@
 // generateName; a field with a certificate or a key with which the template does more than
 // print it; a checksum over one of several values; a derived value that the template
 // refuses, since it has no digit, say: another generation has another one. What differs
-// by order alone gets the value of the sorted order. What differs in nothing but what looks
-// like a time, or a number of one, gets that of the fixed time: a template that decides by
-// the time is refused.
+// by order alone gets the value of the sorted order. What differs at three times in nothing
+// but what looks like a time, or a number of one, gets that of the fixed time: a template that
+// decides by the time is refused, as that is the same at two of them.
 //
 // # What is not seen
 //
 // A value that is printed nowhere can still decide something. It is tried with values that
 // together hold most characters, with one that holds every letter and digit, and with the
 // ends and the middle of a range of numbers. A test that none of these passes, such as one for a
-// certain word, is taken for one that never does; a test for one number of many is refused.
+// certain word or for one number of many, is taken for one that never does. If a template
+// fails at a frame there, its file is refused.
 //
 // # What an attacker can learn
 //
@@ -143,7 +146,7 @@
 //   - Who may render under the name of an application, project and destination can have
 //     its values printed: the identity is no permission. Policy says who may.
 //   - A value is as hard to guess as what the chart's function gives, and no harder: six
-//     digits are six digits. Who sees a hash of a short value, such as the checksum of a
+//     digits are six digits. Nor is it harder than the seed, or than 256 bits. Who sees a hash of a short value, such as the checksum of a
 //     file in which all else is known, can find the value by trying all of them, as
 //     they could before; but such a hash of a derived value stays there as long as the
 //     value does.

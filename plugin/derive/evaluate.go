@@ -151,7 +151,7 @@ func (e *evaluation) note(reason string, inside bool) {
 // longer password does not begin with the shorter one that it replaces, so nobody who
 // knows that one knows a part of this.
 func (e *evaluation) stream(h home, function, request string) io.Reader {
-	identity := append(h.identity(), function, e.options.GenerationOf(h.name()), request)
+	identity := append(h.identity(), function, e.options.generationOf(h.name()), request)
 	return e.options.stream(identity...)
 }
 

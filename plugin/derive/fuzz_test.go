@@ -31,7 +31,6 @@ func FuzzResolve(f *testing.F) {
 			r.Documents = []Document{{Template: "a.yaml", Value: doc}}
 			r.Texts = map[string]string{"a.yaml": file}
 		}
-		renders.Still = func() (Render, error) { return renders.First, nil }
 		out, err := Resolve(t.Context(), testOptions(t), renders, []Field{{0, []any{"data"}}, {0, []any{"spec", 1, "v"}}})
 		if err != nil {
 			t.Fatal(err)

@@ -176,8 +176,7 @@ func (f files) render(t testing.TB, m mode) Render {
 func (f files) renders(t testing.TB) Renders {
 	t.Helper()
 	return Renders{
-		Plain: f.render(t, plainMode), First: f.render(t, frameMode), Second: f.render(t, againMode),
-		Still: func() (Render, error) { return f.render(t, stillMode), nil },
+		Plain: f.render(t, stillMode), First: f.render(t, frameMode), Second: f.render(t, againMode),
 	}
 }
 
@@ -235,9 +234,10 @@ type resolved struct {
 	renders Renders
 }
 
-func resolve(t testing.TB, o Options, f files) resolved {
+func resolve(t testing.TB, o Options, f files, ordered ...Field) resolved {
 	t.Helper()
 	r := f.renders(t)
+	r.Ordered = ordered
 	var found []Field
 	for range 4 {
 		found = append(found, unstable(r.Plain, f.render(t, plainMode))...)
@@ -250,9 +250,9 @@ func resolve(t testing.TB, o Options, f files) resolved {
 }
 
 // mustResolve is resolve for a chart in which nothing is refused.
-func mustResolve(t testing.TB, o Options, f files) resolved {
+func mustResolve(t testing.TB, o Options, f files, ordered ...Field) resolved {
 	t.Helper()
-	r := resolve(t, o, f)
+	r := resolve(t, o, f, ordered...)
 	for _, refused := range r.Refused {
 		t.Errorf("document %d %s is refused: %s", refused.Document, object.Pointer(refused.Path...), refused.Reason)
 	}

@@ -58,9 +58,9 @@ func (o Options) stream(identity ...string) io.Reader {
 	return o.Seed.stream(append([]string{version, o.Scope.Project, o.Scope.Namespace, o.Scope.App}, identity...)...)
 }
 
-// GenerationOf returns the generation of the values that live in the field of a name:
+// generationOf returns the generation of the values that live in the field of a name:
 // that of the application, and behind a dot that of the field where it is not 0.
-func (o Options) GenerationOf(name string) string {
+func (o Options) generationOf(name string) string {
 	all := strconv.Itoa(o.Generation)
 	if own := o.Fields[name]; own != 0 {
 		return all + "." + strconv.Itoa(own)

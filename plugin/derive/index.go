@@ -23,8 +23,9 @@ type index struct {
 	pieces map[string]*piece
 	// alias leads from a value in the input of a hash to the one that it stands for.
 	alias map[string]string
-	// unclear are those that stand for one of several, which cannot be told apart.
-	unclear map[string]bool
+	// unclear are those that stand for one of several, which cannot be told apart, and guessed
+	// those and the ones that alias has by what stands in front of them.
+	unclear, guessed map[string]bool
 	// twins are the objects without a name that have the identity of another one.
 	twins  map[object.ID]bool
 	blocks []blockPlace // of PEM blocks, in the order of the documents
@@ -72,7 +73,7 @@ func (t text) isSteady(other text) bool {
 func newIndex(ctx context.Context, scope Scope, r Render) *index {
 	x := &index{
 		scope: scope, texts: map[string]text{}, homes: map[string]home{}, pieces: map[string]*piece{}, alias: map[string]string{},
-		unclear: map[string]bool{}, twins: map[object.ID]bool{}, names: map[*any][]string{},
+		unclear: map[string]bool{}, guessed: map[string]bool{}, twins: map[object.ID]bool{}, names: map[*any][]string{},
 	}
 	seen := map[object.ID]bool{}
 	for i, d := range r.Documents {
@@ -232,23 +233,34 @@ func (x *index) settle(r Render, other *index, kept map[string]bool) {
 			}
 		})
 	}
-	// Positions count what lives in a field, so that a value that only passes by moves
-	// none. Values of several kinds, and behind several keys, are counted each by themselves.
+	// Positions count the values that a field prints, also those that live elsewhere: when
+	// one finds a better home, none of the others takes its place. In what is hashed just
+	// those count that live there. Values of several kinds, and behind several keys, are
+	// counted each by themselves.
 	type field struct{ place, kind, key string }
 	counts := map[field]int{}
-	settled := map[string]bool{}
+	type counted struct {
+		field
+		value string
+	}
+	seen := map[counted]bool{}
 	for _, p := range prints {
 		h := x.homes[p.key]
-		if settled[p.key] || x.pieces[p.key].kind == block || p.at.name() != h.name() || p.at.rank != h.rank {
+		isHome := p.at.name() == h.name() && p.at.rank == h.rank && p.at.key == h.key
+		f := field{p.at.name(), x.pieces[p.key].reason(), p.at.key}
+		if x.pieces[p.key].kind == block || seen[counted{f, p.key}] || p.at.isHashed() && !isHome {
 			continue
 		}
-		settled[p.key] = true
-		f := field{h.name(), x.pieces[p.key].reason(), h.key}
-		h.position = counts[f]
+		seen[counted{f, p.key}] = true
+		if isHome {
+			h.position = counts[f]
+			x.homes[p.key] = h
+		}
 		counts[f]++
-		x.homes[p.key] = h
 	}
 }
+
+const reasonDigest = "checksum"
 
 // reason names the function that makes a value.
 func (p *piece) reason() string {
@@ -257,7 +269,7 @@ func (p *piece) reason() string {
 	}
 	switch p.name {
 	case "sha1", "sha256", "sha512", "adler32":
-		return "checksum"
+		return reasonDigest
 	}
 	return p.name
 }

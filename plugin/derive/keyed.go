@@ -36,8 +36,8 @@ func (t text) appendKeys(out []string, outer string) []string {
 			continue
 		}
 		key := outer
-		if m := lineKey.FindStringSubmatch(line); m != nil {
-			key = m[1]
+		if m := lineKey.FindStringSubmatchIndex(line); m != nil && !strings.HasPrefix(line[m[1]:], "//") { // no scheme of a URL
+			key = line[m[2]:m[3]]
 		}
 		if p.key() != "" {
 			out = append(out, key)

@@ -165,43 +165,43 @@ func TestAlphabetOfBase64(t *testing.T) {
 			t.Errorf("the checksum is %s, want %s", r.text(t, "ConfigMap/web/data/sum"), want["sum"])
 		}
 	}
-	// Neither the plain render nor Still show a letter that only one of them has.
+	// The plain render shows no letter that only one of them has.
 	hand := handMade(b64(strings.Repeat("a", 90)), b64(printedFrame("p90", oneNonce)), b64(printedFrame("p90", otherNonce)))
-	hand.Still = func() (Render, error) { return hand.Plain, nil }
 	out, err := Resolve(t.Context(), testOptions(t), hand, nil)
 	if err != nil || len(out.Refused) != 1 || out.Refused[0].Reason != errLetters.Error() {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
 
-func TestFixedBy(t *testing.T) {
+func TestPrintsTime(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		plain, still any
-		want         string
+		one, other, third any
+		want              bool
 	}{
-		{"2026-11-30T09:46:03Z", "2000-01-01T12:00:00Z", "now"},
-		{"2026-11-30T09:46:03.125+01:00", "2000-01-01T12:00:00Z", "now"},
-		{"2026-11-30 09:46:03.123456 +0000 UTC m=+0.512", "2000-01-01 12:00:00 +0000 UTC", "now"},
-		{"Mon, 30 Nov 2026 09:46:03 CET", "Sat, 01 Jan 2000 12:00:00 UTC", "now"},
-		{"made on November 30th, 2026 by the chart", "made on January 1st, 2000 by the chart", "now"},
-		{int64(1796031963), int64(946728000), "now"},
-		{"t-1796031963", "t-946728000", "now"},
-		{"12h5m3s", "0s", "now"},
-		{1.5, 2.5, "now"},
-		{"a,b,c", "c,a,b", "order"},
-		{"same", "same", "now"},
-		{b64("2026-11-30T09:46:03Z"), b64("2000-01-01T12:00:00Z"), "now"},
-		{b64("a,b,c"), b64("c,a,b"), "order"},
-		{b64("day"), b64("night"), ""},
-		{true, false, ""},
-		{"day", "night", ""},
-		{"abc-2026", "abd-2000", ""},
-		{"x9f2", "y11k", ""},
-		{nil, "x", ""},
+		{"2000-01-01T12:00:00Z", "2099-10-28T23:47:39Z", "2186-02-16T17:31:24Z", true},
+		{"2000-01-01 12:00:00 +0000 UTC", "2099-10-28 23:47:39 +0000 UTC m=+0.512", "2186-02-16 17:31:24 +0000 UTC", true},
+		{"Sat, 01 Jan 2000 12:00:00 UTC", "Wed, 28 Oct 2099 23:47:39 CET", "Thu, 16 Feb 2186 17:31:24 UTC", true},
+		{"made on January 1st, 2000", "made on October 28th, 2099", "made on February 16th, 2186", true},
+		{"9:00 PM", "8:47 AM", "2:31 AM", true},
+		{"01", "10", "02", true}, // a month
+		{int64(946728000), int64(4096914459), int64(6821602284), true},
+		{"t-946728000", "t-4096914459", "t-6821602284", true},
+		{"0s", "9613h37m11s", "4321h13m47s", true},
+		{"0s", "5h", "5h", false},
+		{1.5, 2.5, 3.5, true},
+		{b64("2000-01-01"), b64("2099-10-28"), b64("2186-02-16"), true},
+		{b64("day"), b64("night"), b64("day"), false},
+		{int64(1), int64(5), int64(5), false},
+		{"2000-01-01/1", "2099-10-28/5", "2186-02-16/5", false},
+		{"a,b,c", "c,a,b", "c,a,b", false},
+		{true, false, false, false},
+		{"day", "night", "night", false},
+		{"abc-2026", "abd-2000", "abe-2010", false},
+		{nil, "x", "x", false},
 	} {
-		if got := fixedBy(tt.plain, tt.still); got != tt.want {
-			t.Errorf("%v and %v: got %q, want %q", tt.plain, tt.still, got, tt.want)
+		if got := PrintsTime(tt.one, tt.other, tt.third); got != tt.want {
+			t.Errorf("%v, %v and %v: got %t, want %t", tt.one, tt.other, tt.third, got, tt.want)
 		}
 	}
 }

@@ -14,20 +14,15 @@ import (
 
 // Renders are the renders of one chart that values are derived from.
 type Renders struct {
-	// Plain is a render in which random functions print values. What is stable stays as it
-	// is here.
+	// Plain is a render in which nothing but the time and the order of maps is fixed, in the
+	// way of First, and random functions print known values of the form of random ones. What
+	// is stable stays as it is here. A field that has something else in First than here
+	// beside its frames is one whose random value the template made something else of:
+	// `randNumeric 4 | int` is 0 there.
 	Plain Render
 	// First and Second are renders with frames: two executions of the same edited
 	// templates.
 	First, Second Render
-	// Still gives a render in which nothing but the time and the order of maps is fixed,
-	// in the way of First, and random functions print values: theirs, or known ones of
-	// the same form. It may be Plain. It is called at most twice, and only where an
-	// unstable field has something else in First than in Plain beside its frames. That
-	// this is so in Still too shows that the time or an order is behind it, and not a
-	// random value that the template made something else of, which is lost in First:
-	// `randNumeric 4 | int` is 0 there. Without Still such fields are refused.
-	Still func() (Render, error)
 	// Ordered are fields that another order of maps changes.
 	Ordered []Field
 }
@@ -35,7 +30,7 @@ type Renders struct {
 // Resolve gives the plain render with derived values in place of random ones. Unstable
 // are the fields that differ between plain renders. A field in which First has a frame
 // counts as one of them: whether two short random values differed is chance. An error
-// is one of the caller, of Still or of ctx; what the chart does is said by Refused.
+// is one of the caller or of ctx; what the chart does is said by Refused.
 func Resolve(ctx context.Context, o Options, renders Renders, unstable []Field) (*Resolution, error) {
 	if o.Seed == nil {
 		return nil, errors.New("deriving values needs a seed")
@@ -93,7 +88,7 @@ func Resolve(ctx context.Context, o Options, renders Renders, unstable []Field) 
 	}
 	r.out.Secrets = slices.Sorted(maps.Keys(r.secrets))
 	r.out.resolver = r
-	return r.out, r.err
+	return r.out, nil
 }
 
 // resolver walks through the renders side by side.
@@ -105,11 +100,8 @@ type resolver struct {
 	// open are the unstable fields of each document that the walk has not come to, by
 	// their pointers.
 	open map[int]map[string]Field
-	// stills are what Still gave; nil before it was called.
-	stills []Render
 	// housed are the homes of values that are printed nowhere.
 	housed []housed
-	err    error
 	out    *Resolution
 }
 
@@ -201,17 +193,7 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 		}
 		from, ok := plain.(map[string]any)
 		if !ok || !sameKeys(from, first) {
-			if from, ok = r.stillAt(path, active, func(v any) bool {
-				still, ok := v.(map[string]any)
-				return ok && sameKeys(still, first)
-			}).(map[string]any); !ok {
-				return r.restructured(path, plain, first, active)
-			}
-			by := r.fixedBy(path, plain, from)
-			if by == "" {
-				return r.restructured(path, plain, first, active)
-			}
-			r.derived(path, []string{by}, nil)
+			return r.restructured(path, plain, first, active)
 		}
 		out := make(map[string]any, len(first))
 		for _, key := range slices.Sorted(maps.Keys(first)) {
@@ -225,17 +207,7 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 		}
 		from, ok := plain.([]any)
 		if !ok || len(from) != len(first) {
-			if from, ok = r.stillAt(path, active, func(v any) bool {
-				still, ok := v.([]any)
-				return ok && len(still) == len(first)
-			}).([]any); !ok {
-				return r.restructured(path, plain, first, active)
-			}
-			by := r.fixedBy(path, plain, from)
-			if by == "" {
-				return r.restructured(path, plain, first, active)
-			}
-			r.derived(path, []string{by}, nil)
+			return r.restructured(path, plain, first, active)
 		}
 		out := make([]any, len(first))
 		for i := range first {
@@ -334,23 +306,13 @@ func (r *resolver) scalar(path []any, plain, first, second any, active bool) any
 	if !random {
 		return r.fixed(path, plain, first, t)
 	}
-	t, fault := r.fits(path, t, plain)
+	t, fault := fits(t, plain)
 	if fault != "" {
 		r.refuse(path, fault)
 		return plain
 	}
 	e := &evaluation{values: r.values, inSecret: inData(r.renders.Plain.Documents[r.document].Value, path)}
 	value, err := e.text(t, false)
-	if errors.Is(err, errLetters) {
-		r.stillAt(path, true, func(v any) bool {
-			settled, ok := t.can(v)
-			if ok {
-				t = settled
-			}
-			return ok
-		})
-		value, err = e.text(t, false)
-	}
 	if err != nil {
 		r.refuse(path, err.Error())
 		return plain
@@ -382,27 +344,21 @@ func (r *resolver) fixed(path []any, plain, first any, t text) any {
 		}
 		value = made
 	}
-	still := r.stillAt(path, true, func(v any) bool {
-		if isNumber(v) && t != nil && t.numeric() { // adler32
-			if n, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err == nil {
-				value = n
-			}
+	if isNumber(plain) && t != nil && t.numeric() { // adler32
+		if n, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err == nil {
+			value = n
 		}
-		return v == value
-	})
-	if still == nil {
+	}
+	if plain != value {
 		r.refuse(path, lost(first))
 		return plain
 	}
 	reasons := e.reasons
-	if s, _ := plain.(string); t == nil || !t.fits(s) {
-		by := r.fixedBy(path, plain, still)
-		if by == "" {
-			r.refuse(path, Unexplained)
-			return plain
-		}
-		reasons = append(reasons, by)
-	} else if t.overTime(false) { // it is the hash alone that differs
+	switch at := (Field{r.document, path}); {
+	case t != nil: // a hash of what stays as it is
+	case slices.ContainsFunc(r.renders.Ordered, func(f Field) bool { return f.holds(at) || at.holds(f) }):
+		reasons = append(reasons, "order")
+	default:
 		reasons = append(reasons, "now")
 	}
 	r.derived(path, reasons, e.names)
@@ -420,17 +376,11 @@ func lost(first any) string {
 }
 
 // fits checks the value of the plain render against the text with frames.
-func (r *resolver) fits(path []any, t text, plain any) (text, string) {
+func fits(t text, plain any) (text, string) {
 	if fault := t.fault(); fault != "" {
 		return t, fault
 	}
 	settled, ok := t.can(plain)
-	if !ok {
-		r.stillAt(path, true, func(v any) bool {
-			settled, ok = t.can(v)
-			return ok
-		})
-	}
 	if ok {
 		return settled, ""
 	}
@@ -442,27 +392,21 @@ func (r *resolver) fits(path []any, t text, plain any) (text, string) {
 
 // lettersOf returns the letters of the base64 of a field that holds what p does.
 func (r *resolver) lettersOf(p *piece) letters64 {
-	r.loadStills()
 	want, shape := r.resolved(p.parts), p.parts.shape(blockType)
 	for _, l := range r.index.leaves {
-		for _, render := range append([]Render{r.renders.Plain}, r.stills...) {
-			if l.index >= len(render.Documents) {
-				continue
+		value, _ := object.Lookup(r.renders.Plain.Documents[l.index].Value, l.path)
+		settled, ok := l.text.can(value)
+		if !ok {
+			continue
+		}
+		found := eitherLetters
+		settled.eachEncoded(func(other *piece) {
+			if found == eitherLetters && other.parts.shape(blockType) == shape && slices.Equal(r.resolved(other.parts), want) {
+				found = other.letters64
 			}
-			value, _ := object.Lookup(render.Documents[l.index].Value, l.path)
-			settled, ok := l.text.can(value)
-			if !ok {
-				continue
-			}
-			found := eitherLetters
-			settled.eachEncoded(func(other *piece) {
-				if found == eitherLetters && other.parts.shape(blockType) == shape && slices.Equal(r.resolved(other.parts), want) {
-					found = other.letters64
-				}
-			})
-			if found != eitherLetters {
-				return found
-			}
+		})
+		if found != eitherLetters {
+			return found
 		}
 	}
 	return eitherLetters
@@ -500,25 +444,6 @@ func (t text) can(value any) (text, bool) {
 		return t, t.whole() != nil
 	}
 	return t, false
-}
-
-// fits reports whether a text can be one of t, which has no random values.
-func (t text) fits(value string) bool {
-	_, ok := t.match(value)
-	return ok
-}
-
-// overTime reports whether what is hashed in t has the fixed time in it, by the year or
-// in seconds.
-func (t text) overTime(inside bool) bool {
-	for i := range t {
-		p := &t[i]
-		if p.kind == literal && inside && (strings.Contains(p.raw, "2000") || strings.Contains(p.raw, "946728000")) ||
-			p.parts.overTime(inside || p.kind == computed) {
-			return true
-		}
-	}
-	return false
 }
 
 // raw returns the text as it stands in the render.

@@ -322,6 +322,10 @@ func encoding(letters letters64, pad padding) *base64.Encoding {
 	return enc
 }
 
+// Varies reports whether there is a frame, a part of one or a PEM block in a text, through
+// base64.
+func Varies(text string) bool { return parse(text).special() }
+
 // special reports whether the text is more than text.
 func (t text) special() bool { return len(t) > 1 || len(t) == 1 && t[0].kind != literal }
 
