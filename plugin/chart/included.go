@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -21,19 +22,16 @@ func (m *marker) bracket(p *prepared, changes edits) {
 		if m.found.reach[t.name] == nil {
 			continue
 		}
-		for at, what := range map[int]string{0: fileBegins, len(t.text): fileEnds} {
+		tell := func(at int, what string) {
 			changes.add(edit{t.name, at, at, fmt.Sprintf(`{{ with lookup %q "%d" "" %q }}{{ end }}`, fileAPI, i, what)})
 		}
+		tell(0, fileBegins)
+		tell(len(t.text), fileEnds)
 	}
 }
 
 func (m *marker) hasDigests() bool {
-	for _, c := range m.found.calls {
-		if c.class == digest {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.found.calls, func(c *call) bool { return c.class == digest })
 }
 
 const (
@@ -99,10 +97,11 @@ func (o *oracle) seconds() map[string]string {
 		}
 		for sort, frames := range sorts(in) {
 			first := files[in.file][sort]
-			for i := range frames {
-				if len(frames) == len(first) {
-					out[frames[i]] = first[i]
-				}
+			if len(frames) != len(first) {
+				continue
+			}
+			for i, frame := range frames {
+				out[frame] = first[i]
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // giving it other values.
 
 const (
-	// freeTries and triesEach bound the renders that vary makes for one question, and
+	// freeTries and triesEach bound the renders that differing makes for one question, and
 	// houseRounds how often it is asked which fields depend on lost calls: whether one does
 	// can be up to the value of another one.
 	freeTries   = 32
@@ -79,7 +79,7 @@ func (r *replay) separate(depending []fields) error {
 		return err
 	}
 	for _, call := range guessed {
-		if !behind[call] {
+		if is, known := behind[call]; known && !is {
 			r.resolved.Separate(r.frame(call))
 		}
 	}
@@ -125,17 +125,6 @@ func (r *replay) differs() bool {
 	})
 }
 
-// vary adds for each of some groups of calls the fields that depend on it, of those that
-// matter (all of them if that is nil): the fields that are others than in base if the
-// group has the known values of kind.
-func (r *replay) vary(groups [][]int, kind marking, base result, matter fields, depending []fields) error {
-	differing, err := r.differing(groups, kind, base, matter)
-	if err != nil {
-		return err
-	}
-	return r.split(groups, kind, base, differing, depending)
-}
-
 // differing renders with other values for some groups of calls, and returns the fields that
 // are others then.
 func (r *replay) differing(groups [][]int, kind marking, base result, matter fields) (fields, error) {
@@ -170,7 +159,9 @@ func (r *replay) changed(base, other result, matter fields) fields {
 	return out
 }
 
-// varyRest is vary for those groups on which no field is known to depend.
+// varyRest finds for each of some groups of calls, if no field is known to depend on it, the
+// fields that do, of those that matter (all of them if that is nil): the fields that are others
+// than in base if the group has the known values of kind.
 func (r *replay) varyRest(groups [][]int, kind marking, base result, matter fields, depending []fields) error {
 	var rest [][]int
 	var at []int
@@ -183,8 +174,12 @@ func (r *replay) varyRest(groups [][]int, kind marking, base result, matter fiel
 		return nil
 	}
 	r.tries = freeTries + triesEach*len(rest)
+	differing, err := r.differing(rest, kind, base, matter)
+	if err != nil {
+		return err
+	}
 	found := make([]fields, len(rest))
-	err := r.vary(rest, kind, base, matter, found)
+	err = r.split(rest, kind, base, differing, found)
 	for i, list := range found {
 		depending[at[i]] = list
 	}
@@ -342,7 +337,7 @@ func (r *replay) digests() bool {
 }
 
 // seeBehind notes which calls no field depends on otherwise than by digests that are not
-// sighted.
+// sighted. It notes none where the chart fails with such digests.
 func (r *replay) seeBehind(sighted map[int]bool, calls []int, behind map[int]bool) error {
 	if len(calls) == 0 {
 		return nil
@@ -397,7 +392,7 @@ func (r *replay) throughDigests(executions []int) (common map[int]bool, err erro
 // known to be second ones.
 func (r *replay) alike(call int) (out []int) {
 	for i, other := range r.values.calls {
-		if other.alike(r.values.calls[call].answer) && !r.second[i] {
+		if other.alike(r.values.calls[call].answer) && other.like == i {
 			out = append(out, i)
 		}
 	}

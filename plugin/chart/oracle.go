@@ -143,10 +143,11 @@ func (o *oracle) value(nth int, logged answer, kind, input string, salted bool) 
 	fill := o.kind.fill
 	if v := o.kind.values; v != nil {
 		other, isOther := v.other[nth]
-		if fill = fill.nth(nth); nth < len(v.calls) {
-			fill = o.kind.fill.nth(v.calls[nth].like)
+		like := nth
+		if nth < len(v.calls) {
+			like = v.calls[nth].like
 		}
-		switch {
+		switch fill = fill.nth(like); {
 		case nth >= len(v.calls) || !v.calls[nth].alike(logged):
 			if o.strayed == 0 {
 				o.strayed = logged.site

@@ -25,10 +25,8 @@ type replay struct {
 	// print what it makes of one too, which is a better home.
 	lost    []int
 	rehouse bool
-	// repeats are the second executions of lost calls, which are not among them, and second
-	// all of these.
+	// repeats are the second executions of lost calls, which are not among them.
 	repeats map[int][]int
-	second  map[int]bool
 	// played are the renders. In each of them the lost calls have other known values.
 	played []result
 	// reasons are those for which package derive refuses fields, by document and pointer.
@@ -44,7 +42,7 @@ type replay struct {
 	housed fields
 	atHome map[int]bool
 	// noise are the fields that differ though all values are the same, tries how often
-	// vary may render.
+	// differing may render.
 	noise fields
 	tries int
 }
@@ -92,20 +90,20 @@ func where(document int, path []any) string { return fmt.Sprint(document, object
 
 // assign gives the calls of the first render with frames their derived values.
 func (r *replay) assign() {
-	r.values, r.lost, r.repeats, r.second = &derived{}, nil, map[int][]int{}, map[int]bool{}
+	r.values, r.lost, r.repeats = &derived{}, nil, map[int][]int{}
 	first := map[string]int{}
 	for i, a := range r.framed.oracle.log {
 		d := derivation{answer: a, like: i}
-		guessed := r.rehouse && r.resolved.Guessed(a.frame)
+		key, guessed := r.resolved.Key(a.frame), r.rehouse && r.resolved.Guessed(a.frame)
 		if _, ok := r.resolved.Value(a.frame, ""); ok && !guessed && !(r.rehouse && r.resolved.Hashed(a.frame)) {
 			d.make = func(input string) (string, bool) { return r.resolved.Value(a.frame, input) }
-		} else if call, known := first[r.resolved.Key(a.frame)]; known && !guessed {
-			r.repeats[call], r.second[i] = append(r.repeats[call], i), true
+		} else if call, known := first[key]; known && !guessed {
+			r.repeats[call] = append(r.repeats[call], i)
 			d.like = call
 		} else {
 			r.lost = append(r.lost, i)
 			if !guessed {
-				first[r.resolved.Key(a.frame)] = i
+				first[key] = i
 			}
 		}
 		r.values.calls = append(r.values.calls, d)

@@ -91,12 +91,14 @@ func (r *Resolution) House(frame string, fields []Field) bool {
 		return false
 	}
 	var best home
+	var names []string
 	for i, f := range fields {
 		document := w.renders.First.Documents[f.Document].Value
 		at := w.index.place(document, f.Path, false)
 		if value, _ := object.Lookup(document, f.Path); w.index.holdsHashes(value) {
 			at.rank += rankInside
 		}
+		names = append(names, at.name())
 		if i == 0 || at.compare(best) < 0 {
 			best = at
 		}
@@ -109,19 +111,14 @@ func (r *Resolution) House(frame string, fields []Field) bool {
 	}
 	best.unseen = true
 	for _, other := range w.housed { // also those that live elsewhere, as in index.settle
-		if other.reason == p.reason() && slices.ContainsFunc(other.fields, func(f Field) bool { return r.nameOf(f) == best.name() }) {
+		if other.reason == p.reason() && slices.Contains(other.names, best.name()) {
 			best.position++
 		}
 	}
 	w.index.homes[key] = best
 	delete(w.made, key) // what it was at the home before
-	w.housed = append(w.housed, housed{best, p.reason(), fields})
+	w.housed = append(w.housed, housed{best, p.reason(), fields, names})
 	return true
-}
-
-// nameOf returns the name of a field, see Name.
-func (r *Resolution) nameOf(f Field) string {
-	return r.resolver.index.place(r.resolver.renders.First.Documents[f.Document].Value, f.Path, false).name()
 }
 
 // holdsHashes reports whether what depends on random values in a part of a render is hashes
@@ -176,7 +173,8 @@ func (r *Resolution) Unite(frame, with string) {
 type housed struct {
 	home
 	reason string
-	fields []Field
+	fields []Field  // that depend on the value
+	names  []string // of these
 }
 
 // ReasonMade is that of a field in which no random value stands, but what a template made

@@ -187,12 +187,9 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 				return plain
 			}
 		}
-		second, ok := second.(map[string]any)
-		if !ok || !sameKeys(first, second) {
-			return r.restructured(path, plain, first, active)
-		}
+		second, isMapping := second.(map[string]any)
 		from, ok := plain.(map[string]any)
-		if !ok || !sameKeys(from, first) {
+		if !isMapping || !ok || !sameKeys(first, second) || !sameKeys(first, from) {
 			return r.restructured(path, plain, first, active)
 		}
 		out := make(map[string]any, len(first))
@@ -201,12 +198,9 @@ func (r *resolver) field(path []any, plain, first, second any, active bool) any 
 		}
 		return out
 	case []any:
-		second, ok := second.([]any)
-		if !ok || len(first) != len(second) {
-			return r.restructured(path, plain, first, active)
-		}
+		second, isList := second.([]any)
 		from, ok := plain.([]any)
-		if !ok || len(from) != len(first) {
+		if !isList || !ok || len(first) != len(second) || len(first) != len(from) {
 			return r.restructured(path, plain, first, active)
 		}
 		out := make([]any, len(first))
@@ -380,8 +374,7 @@ func fits(t text, plain any) (text, string) {
 	if fault := t.fault(); fault != "" {
 		return t, fault
 	}
-	settled, ok := t.can(plain)
-	if ok {
+	if settled, ok := t.can(plain); ok {
 		return settled, ""
 	}
 	if s := t.raw(); strings.Count(s, FrameStart) != strings.Count(s, FrameEnd) {
