@@ -1,4 +1,4 @@
-# What a developer needs, one line each. make test TESTFLAGS=-race passes flags on to go test.
+# What a developer needs, one line each. make test TESTFLAGS=-v passes flags on to go test.
 
 GOLANGCI = v2.15.0
 LINT ?= go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
@@ -25,7 +25,8 @@ build e2e bench-argocd tools helm3 helm4 kustomize sops migrations e2e-tools arg
 
 build: ; go build -trimpath -o bin/hallmark ./cmd/hallmark
 test: ; go test -timeout 30m $(TESTFLAGS) ./...
-race: ; $(MAKE) test TESTFLAGS=-race
+race: export CGO_ENABLED = 1
+race: ; $(MAKE) --no-print-directory test TESTFLAGS='-race -short'
 lint: ; $(LINT) run && cd e2e && $(LINT) run
 bench: tools build ; go test ./internal/bench ./plugin/decrypt ./health/library -run '^$$' -bench . -benchtime 1x -timeout 30m -p 1
 bench-argocd: tools argocd2 build ; go -C e2e test ./bench -run '^$$' -bench . -benchtime 1x -timeout 30m -v

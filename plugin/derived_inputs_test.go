@@ -22,6 +22,9 @@ import (
 // those whose identity it is part of, and no others.
 func TestDerivedInputs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("renders each chart some thirty times")
+	}
 	for _, c := range derivedCases(t) {
 		if c.want.Slow || c.want.Refused != nil {
 			continue

@@ -172,6 +172,9 @@ func (l *lab) cleanResult(t *testing.T, what string, r *Result) {
 
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("renders more than a thousand times")
+	}
 	l := newLab(t)
 	t.Run("helm", func(t *testing.T) {
 		t.Parallel()

@@ -353,6 +353,9 @@ func suits(app string, m sealtest.Marker) bool {
 // else: not in messages, the evidence or a file.
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts hundreds of processes")
+	}
 	key := sealtest.NewKey(t)
 	for i, m := range sealtest.Markers() {
 		t.Run(m.Key, func(t *testing.T) {

@@ -50,6 +50,9 @@ func (m withServer) Run() int { return pgtest.Main(m.temporary) }
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts hundreds of processes")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,

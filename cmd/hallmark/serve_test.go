@@ -394,7 +394,8 @@ func TestServeEndlessTemplates(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := s.generate(ctx, root, "endless", entries)
 		cancel()
-		if status.Code(err) != codes.DeadlineExceeded {
+		// Those that come before the last slot counts as held wait for one.
+		if code := status.Code(err); code != codes.DeadlineExceeded && (code != codes.ResourceExhausted || try < slots) {
 			t.Fatalf("got error %v, want %s", err, codes.DeadlineExceeded)
 		}
 		if strings.Contains(err.Error(), "hallmark: error: the request is not done before Argo CD's deadline") {

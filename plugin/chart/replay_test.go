@@ -170,6 +170,9 @@ func TestMadeValuesAreSecret(t *testing.T) {
 // beyond what the chart's size asks for.
 func TestManyOfAKind(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("renders some hundred times")
+	}
 	for name, line := range map[string]string{
 		"digests in digests": `a: {{ $h := randAlphaNum 9 }}{{ range until 60 }}{{ $h = printf "%s%s" (sha256sum "a") $h | sha256sum }}{{ end }}{{ $h }}`,
 		"many lost":          `a: "{{ range until 300 }}{{ randNumeric 2 | trunc 1 }}{{ end }}"`,

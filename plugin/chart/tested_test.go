@@ -12,6 +12,9 @@ import (
 // derived ones: the same in each render, however likely others are.
 func TestWhatTemplatesDo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("renders some hundred times")
+	}
 	const two = "{{ $a := randAlpha 12 }}{{ $b := randAlpha 12 }}"
 	for name, tt := range map[string]struct{ before, field, form string }{
 		// The order of two values.

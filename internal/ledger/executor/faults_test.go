@@ -153,7 +153,7 @@ $$SELECT pg_catalog.clock_timestamp() + '`+skew+`'::interval$$`)
 			b.alter(t, "search_path = skewed, pg_catalog")
 			b.ledger = ledger.New(connect(t, b.dsn), "")
 			o := b.options(t, 1, ranAndPid+until("go"))
-			o.Request.Lease = 45 * time.Second // a third of it is waited for, and the rest is for a busy machine
+			o.Request.Lease = unhurried
 			o.Invariants = b.setup(1).Invariants
 			ended := begin(t.Context(), t, o)
 			b.pid(t, "pid")

@@ -13,6 +13,10 @@ import (
 	"hallmark.dev/hallmark/internal/pgtest"
 )
 
+// unhurried is the lease where one has to be renewed in time: a third of it is waited for,
+// and the rest is for a busy machine.
+const unhurried = 45 * time.Second
+
 func expired(c ledger.Change) bool { return c.LeaseExpired }
 
 // renewed waits until the lease was renewed since a moment ago.
@@ -63,7 +67,7 @@ func TestPaused(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			s := b.setup(1)
-			s.Lease = 6 * time.Second
+			s.Lease = 10 * time.Second
 			first := b.spawn(t, s, ranAndPid+until("go"))
 			pid := first.pid(t, b, "pid")
 			first.signal(syscall.SIGSTOP)
@@ -178,7 +182,7 @@ func TestCutShort(t *testing.T) {
 			asked := make(chan bool, 1)
 			proxy.OnData(after(renewing, false, func() bool { asked <- true; return whole }))
 			o := b.through(proxy.DSN).options(t, 1, ranAndPid+until("go"))
-			o.Request.Lease = 15 * time.Second
+			o.Request.Lease = unhurried
 			ended := begin(t.Context(), t, o)
 			b.pid(t, "pid")
 			if whole {
@@ -246,7 +250,7 @@ func TestRestart(t *testing.T) {
 	completes, pass := make(chan bool), make(chan bool)
 	proxy.OnData(after(completing, false, func() bool { completes <- true; return <-pass }))
 	o := b.through(proxy.DSN).options(t, 1, ranAndPid+until("go"))
-	o.Request.Lease = 30 * time.Second
+	o.Request.Lease = unhurried
 	ended := begin(t.Context(), t, o)
 	b.pid(t, "pid")
 	server.Stop(t)
@@ -311,7 +315,7 @@ func TestForced(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			o := b.options(t, 1, `trap 'echo x >>"$D/term"; exit 0' TERM; `+ranAndPid+until("never"))
-			o.Request.Lease = 15 * time.Second
+			o.Request.Lease = unhurried
 			ended := begin(t.Context(), t, o)
 			pid := b.pid(t, "pid")
 			b.recover(t, verdict)
