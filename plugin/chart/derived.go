@@ -324,18 +324,21 @@ func (m *marker) resolve(unstable fields) error {
 // hashed are the digests in the render with frames that are in no text as a whole, and in
 // none that another one is over.
 func (m *marker) hashed() (out []derive.Hashed) {
-	digests := m.framed.oracle.digests
 	seen := map[string]bool{}
-	for _, d := range digests {
-		if seen[d.frame] {
-			continue
+	see := func(text string) {
+		for _, frame := range marked.FindAllString(text, -1) {
+			seen[frame] = true
 		}
-		seen[d.frame] = true
-		shown := false
-		for _, text := range m.framed.texts {
-			shown = shown || strings.Contains(text, d.frame)
-		}
-		if !shown && !slices.ContainsFunc(digests, func(other answer) bool { return strings.Contains(other.input, d.frame) }) {
+	}
+	for _, text := range m.framed.texts {
+		see(text)
+	}
+	for _, d := range m.framed.oracle.digests {
+		see(d.input)
+	}
+	for _, d := range m.framed.oracle.digests {
+		if !seen[d.frame] {
+			seen[d.frame] = true
 			out = append(out, derive.Hashed{Template: m.found.calls[d.site-1].template, Frame: d.frame})
 		}
 	}

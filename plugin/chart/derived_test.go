@@ -79,6 +79,7 @@ func TestDerived(t *testing.T) {
 		"the year":               {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now.Year | quote }}`)}, "/data/a ^2000$"},
 		"the month":              {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | date "01" | quote }}`)}, "/data/a ^01$"},
 		"the time in a zone":     {map[string]string{"templates/c.yaml": configMap("c", `a: {{ dateInZone "Monday 3:04 PM -0700" now "Asia/Tokyo" | quote }}`)}, `/data/a ^Saturday 9:00 PM \+0900$`},
+		"with summer time":       {map[string]string{"templates/c.yaml": configMap("c", `a: {{ dateInZone "2006-01-02T15:04:05Z07:00" now "America/New_York" | quote }}`)}, `/data/a ^2000-01-01T07:00:00-05:00$`},
 		"a year later":           {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | dateModify "8760h" | date "2006-01-02" | quote }}`)}, "/data/a ^2000-12-31$"},
 		"the time itself":        {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | quote }}`)}, `/data/a ^2000-01-01 12:00:00 \+0000 UTC$`},
 		"hash of the day":        {map[string]string{"templates/c.yaml": configMap("c", `a: {{ now | date "2006" | sha256sum }}`)}, "/data/a ^81a83544cf93c245178cbc1620030f1123f435af867c79d87135983c52ab39d9$"},

@@ -197,8 +197,8 @@ func (f foresight) compare(framed, value any, yield func(path []any)) {
 	})
 }
 
-// aDigest is the pattern of one, or of its base64.
-const aDigest = "[0-9a-f]{8,128}|[A-Za-z0-9+/]{11,172}={0,2}"
+// aDigest is the pattern of one, or of base64 with one in it.
+const aDigest = "[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}|[0-9]{1,10}|[A-Za-z0-9+/_-]{54,}={0,2}"
 
 // happened reports whether what a render with frames foretells, where something in it is
 // unforeseen, is what another one has.

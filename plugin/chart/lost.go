@@ -13,14 +13,9 @@ import (
 // with it, decides by it or does nothing with it. What depends on such a call shows by
 // giving it other values.
 
-const (
-	// freeTries and triesEach bound the renders that differing makes for one question, and
-	// houseRounds how often it is asked which fields depend on lost calls: whether one does
-	// can be up to the value of another one.
-	freeTries   = 32
-	triesEach   = 4
-	houseRounds = 6
-)
+// houseRounds bounds how often it is asked which fields depend on lost calls: whether one
+// does can be up to the value of another one.
+const houseRounds = 6
 
 // house looks for the fields that depend on lost calls, and makes one the home of each.
 // It reports whether there are any.
@@ -38,11 +33,12 @@ func (r *replay) house() (found bool, err error) {
 			r.noise.addDifference(r.played[0], other)
 		}
 	}
+	r.inFront = map[string]string{}
 	depending := make([]fields, len(r.lost))
 	for n, other := range r.played[1:] {
 		if n == 0 {
-			r.tries = freeTries + triesEach*len(r.lost)
-			err = r.split(r.groups(r.lost), marking{fill: other.fill}, r.played[0], r.changed(r.played[0], other, nil), depending)
+			all := change{r.changed(r.played[0], other, nil), r.played[0], other}
+			err = r.split(r.groups(r.lost), marking{fill: other.fill}, r.played[0], all, depending)
 		} else {
 			err = r.varyRest(r.groups(r.lost), marking{fill: other.fill}, r.played[0], nil, depending)
 		}
@@ -50,15 +46,25 @@ func (r *replay) house() (found bool, err error) {
 			return false, err
 		}
 	}
-	if err := r.separate(depending); err != nil {
+	if found, err = r.separate(depending); err != nil {
 		return false, err
 	}
 	second, err := r.secondExecutions(depending)
 	if err != nil {
 		return false, err
 	}
+	var first []int
 	for i, call := range r.lost {
-		if !second[call] && r.houseAt(call, depending[i]) {
+		if !second[call] && len(depending[i]) > 0 {
+			first = append(first, i)
+		}
+	}
+	// Of those in one text the first is the one that stands in front.
+	slices.SortStableFunc(first, func(a, b int) int {
+		return r.offset(r.lost[a], depending[a]) - r.offset(r.lost[b], depending[b])
+	})
+	for _, i := range first {
+		if r.houseAt(r.lost[i], depending[i]) {
 			found = true
 		}
 	}
@@ -66,37 +72,39 @@ func (r *replay) house() (found bool, err error) {
 }
 
 // separate finds the calls that are taken to be others, as they seem to be in what is hashed
-// alone, and on which fields depend without that.
-func (r *replay) separate(depending []fields) error {
+// alone, and on which fields depend without that, or such in the data of a Secret: what is
+// there is no checksum, but a secret of its own.
+func (r *replay) separate(depending []fields) (found bool, err error) {
 	var guessed []int
+	var frames []string
 	for i, call := range r.lost {
 		if len(depending[i]) > 0 && r.resolved.Guessed(r.frame(call)) {
 			guessed = append(guessed, call)
 		}
 	}
 	behind := map[int]bool{}
-	if err := r.seeBehind(map[int]bool{}, guessed, behind); err != nil {
-		return err
+	if err := r.seeBehind(map[int]bool{}, guessed, behind); err != nil || len(guessed) == 0 {
+		return false, err
 	}
-	for _, call := range guessed {
-		if is, known := behind[call]; known && !is {
-			r.resolved.Separate(r.frame(call))
+	for i, call := range r.lost {
+		if is, known := behind[call]; known && (!is || slices.ContainsFunc(depending[i].sorted(), r.resolved.InData)) {
+			frames = append(frames, r.frame(call))
 		}
 	}
-	return nil
+	r.resolved.Separate(frames)
+	return len(frames) > 0, nil
 }
 
 // houseAt makes one of the fields that depend on a lost call its home, and reports whether
 // it has one now.
 func (r *replay) houseAt(call int, depending fields) bool {
-	list := depending.sorted()
-	if !r.resolved.House(r.frame(call), list) {
+	if len(depending) == 0 || !r.resolved.House(r.frame(call), r.spots(call, depending)) {
 		return false
 	}
 	for _, one := range r.groups([]int{call})[0] {
 		r.atHome[one] = true
 	}
-	for _, f := range list {
+	for _, f := range depending.sorted() {
 		r.housed.add(f.Document, f.Path)
 	}
 	return true
@@ -126,11 +134,9 @@ func (r *replay) differs() bool {
 }
 
 // differing renders with other values for some groups of calls, and returns the fields that
-// are others then.
-func (r *replay) differing(groups [][]int, kind marking, base result, matter fields) (fields, error) {
-	if r.tries--; r.tries < 0 {
-		return nil, nil
-	}
+// are others then. They are not known where the chart fails with such values, or has other
+// objects.
+func (r *replay) differing(groups [][]int, kind marking, base result, matter fields) (c change, known bool, err error) {
 	values := &derived{calls: r.values.calls, other: map[int]filling{}}
 	for _, group := range groups {
 		for _, call := range group {
@@ -139,12 +145,12 @@ func (r *replay) differing(groups [][]int, kind marking, base result, matter fie
 	}
 	other, err := r.render(marking{values: values, fill: base.fill, sighted: kind.sighted})
 	if r.ctx.Err() != nil {
-		return nil, err
+		return change{}, false, err
 	}
 	if err != nil || other.oracle.strayed > 0 || !sameDocuments(other.manifests, r.manifests) {
-		return nil, nil
+		return change{}, false, nil
 	}
-	return r.changed(base, other, matter), nil
+	return change{r.changed(base, other, matter), base, other}, true, nil
 }
 
 // changed returns the fields in which two renders differ, of those that matter.
@@ -173,8 +179,7 @@ func (r *replay) varyRest(groups [][]int, kind marking, base result, matter fiel
 	if len(rest) == 0 {
 		return nil
 	}
-	r.tries = freeTries + triesEach*len(rest)
-	differing, err := r.differing(rest, kind, base, matter)
+	differing, _, err := r.differing(rest, kind, base, matter)
 	if err != nil {
 		return err
 	}
@@ -188,13 +193,13 @@ func (r *replay) varyRest(groups [][]int, kind marking, base result, matter fiel
 
 // split finds out on which of some groups the fields depend that differ if all of these
 // have other values.
-func (r *replay) split(groups [][]int, kind marking, base result, differing fields, depending []fields) error {
-	rest, err := r.decode(groups, kind, base, differing, depending)
+func (r *replay) split(groups [][]int, kind marking, base result, differing change, depending []fields) error {
+	rest, err := r.decode(groups, kind, base, differing.fields, depending)
 	if err != nil || len(rest) == 0 {
 		return err
 	}
 	several := make([]fields, len(groups))
-	if err := r.halve(groups, kind, base, rest, several); err != nil {
+	if err := r.halve(groups, kind, base, change{rest, differing.base, differing.other}, several); err != nil {
 		return err
 	}
 	for i, list := range several {
@@ -223,18 +228,19 @@ func (r *replay) decode(groups [][]int, kind marking, base result, differing fie
 	if len(groups) < leastDecoded || len(differing) == 0 {
 		return differing, nil
 	}
-	var digits [][2]fields
+	var digits [][2]change
 	for digit := range bits.Len(uint(len(groups) - 1)) {
 		var with [2][][]int
 		for i, group := range groups {
 			has := i >> digit & 1
 			with[has] = append(with[has], group)
 		}
-		var changed [2]fields
+		var changed [2]change
 		for has := range with {
+			var known bool
 			var err error
-			if changed[has], err = r.differing(with[has], kind, base, differing); err != nil {
-				return nil, err
+			if changed[has], known, err = r.differing(with[has], kind, base, differing); err != nil || !known {
+				return differing, err
 			}
 		}
 		digits = append(digits, changed)
@@ -251,6 +257,7 @@ func (r *replay) decode(groups [][]int, kind marking, base result, differing fie
 		}
 		if known && number < len(groups) {
 			addTo(&depending[number], f)
+			r.notes(groups[number], f, digits[0][number&1])
 		} else {
 			rest.add(f.Document, f.Path)
 		}
@@ -264,27 +271,26 @@ const mostExact = 16
 // halve is split for fields that may depend on several groups. Where there are many, and the
 // same ones depend on either half, they are taken to depend on each group, as on the digits
 // of one number.
-func (r *replay) halve(groups [][]int, kind marking, base result, differing fields, depending []fields) error {
+func (r *replay) halve(groups [][]int, kind marking, base result, differing change, depending []fields) error {
 	switch {
-	case len(differing) == 0 || len(groups) == 0:
+	case len(differing.fields) == 0 || len(groups) == 0:
 		return nil
 	case len(groups) == 1:
-		depending[0] = differing
+		r.take(groups, differing, depending)
 		return nil
 	}
 	half := len(groups) / 2
-	first, err := r.differing(groups[:half], kind, base, differing)
+	first, err := r.part(groups[:half], kind, base, differing)
 	if err != nil {
 		return err
 	}
-	second, err := r.differing(groups[half:], kind, base, differing)
+	second, err := r.part(groups[half:], kind, base, differing)
 	if err != nil {
 		return err
 	}
-	if len(groups) > mostExact && first.equal(differing) && second.equal(differing) {
-		for i := range depending {
-			depending[i] = differing
-		}
+	if len(groups) > mostExact && first.equal(differing.fields) && second.equal(differing.fields) {
+		r.take(groups[:half], first, depending[:half])
+		r.take(groups[half:], second, depending[half:])
 		return nil
 	}
 	if err := r.halve(groups[:half], kind, base, first, depending[:half]); err != nil {
@@ -293,14 +299,34 @@ func (r *replay) halve(groups [][]int, kind marking, base result, differing fiel
 	return r.halve(groups[half:], kind, base, second, depending[half:])
 }
 
+// take takes the fields that change with some groups to depend on each.
+func (r *replay) take(groups [][]int, c change, depending []fields) {
+	for i, group := range groups {
+		depending[i] = c.fields
+		for _, f := range c.sorted() {
+			r.notes(group, f, c)
+		}
+	}
+}
+
+// part is differing for groups of which parts are looked at next, where it is not known.
+func (r *replay) part(groups [][]int, kind marking, base result, differing change) (change, error) {
+	c, known, err := r.differing(groups, kind, base, differing.fields)
+	if !known && len(groups) > 1 {
+		c = differing
+	}
+	return c, err
+}
+
 // secondExecutions returns the lost calls on which nothing but checksums depends, where the
 // same call is executed at other times too: they are taken to be a second execution of one
-// of those, since `include` makes new random values of what is hashed.
+// of those, since `include` makes new random values of what is hashed. In the data of a
+// Secret there is none, see separate.
 func (r *replay) secondExecutions(depending []fields) (map[int]bool, error) {
 	second := map[int]bool{}
 	var candidates []int
 	for i, call := range r.lost {
-		if len(depending[i]) > 0 && r.digests() && len(r.alike(call)) > 1 && len(r.repeats[call]) == 0 && r.resolved.Lives(r.frame(call)) == "" {
+		if len(depending[i]) > 0 && !slices.ContainsFunc(depending[i].sorted(), r.resolved.InData) && r.digests() && len(r.alike(call)) > 1 && len(r.repeats[call]) == 0 && r.resolved.Lives(r.frame(call)) == "" {
 			candidates = append(candidates, call)
 		}
 	}
@@ -485,7 +511,11 @@ func (r *replay) direct() (fields, error) {
 		return nil, nil
 	}
 	var blind []result
-	for _, kind := range []marking{{values: r.values, fill: r.played[0].fill}, {values: r.values.unknown(), fill: 1}} {
+	kinds := []marking{{values: r.values, fill: r.played[0].fill}}
+	for fill := range filling(fillings) {
+		kinds = append(kinds, marking{values: r.values.unknown(), fill: fill})
+	}
+	for _, kind := range kinds {
 		kind.sighted = map[int]bool{}
 		if err := r.add(&blind, kind); err != nil {
 			return nil, err
@@ -494,5 +524,11 @@ func (r *replay) direct() (fields, error) {
 	if len(blind) < 2 {
 		return nil, nil
 	}
-	return r.changed(blind[0], blind[1], nil), nil
+	direct := fields{}
+	for _, other := range blind[1:] {
+		for _, f := range r.changed(blind[0], other, nil).sorted() {
+			direct.add(f.Document, f.Path)
+		}
+	}
+	return direct, nil
 }

@@ -46,8 +46,8 @@ const (
 )
 
 // otherTimes are in the place of fixedNow in the renders that show what the time changes,
-// with how long ago any time is then. No two of the three have a number or a weekday in
-// common, in any zone, or are on either side of a change to summer time.
+// with how long ago any time is then. No two of the three have a number in common, in
+// any zone, but for the zone's distance from UTC.
 var otherTimes = [...]struct{ now, age string }{
 	{`(toDate "2006-01-02T15:04:05Z07:00" "2099-10-28T23:47:39Z")`, "9613h37m11s"},
 	{`(toDate "2006-01-02T15:04:05Z07:00" "2186-02-16T17:31:24Z")`, "4321h13m47s"},

@@ -322,7 +322,7 @@ func (f filling) another(kind, size string) any {
 		from, to := span(size)
 		return max(from, min(to-1, []int{from + (to-from)/4, to - 1 - (to-from)/4, from + 2, to - 2}[more]))
 	case "b":
-		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(string("\x0f\x55\xaa\xf0"[more]), n)))
+		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x0f\x55\xaa\xf0"[more:more+1], n)))
 	case "u":
 		return strings.NewReplacer("0", string("3579"[more]), "f", string("9bce"[more])).Replace(uuids[more%2])
 	}

@@ -41,16 +41,15 @@ type replay struct {
 	// a home in one now.
 	housed fields
 	atHome map[int]bool
-	// noise are the fields that differ though all values are the same, tries how often
-	// differing may render.
-	noise fields
-	tries int
+	noise  fields // that differ though all values are the same
+	// inFront is what stands in front of what is made of a lost call in a field, by spot.
+	inFront map[string]string
 }
 
 // replay renders with derived values, and lets the resolution adopt what that says.
 func (m *marker) replay(resolved *derive.Resolution) error {
-	r := &replay{marker: m, resolved: resolved, reasons: map[string]derive.Refused{}, housed: fields{}, atHome: map[int]bool{}}
-	r.rehouse = len(resolved.Refused) > 0
+	r := &replay{marker: m, resolved: resolved, reasons: map[string]derive.Refused{}, housed: fields{}, atHome: map[int]bool{}, inFront: map[string]string{}}
+	r.rehouse = slices.ContainsFunc(m.framed.oracle.log, func(a answer) bool { return resolved.Hashed(a.frame) || resolved.Guessed(a.frame) })
 	r.unanswered = slices.ContainsFunc(m.found.calls, func(c *call) bool { return !m.isAnswered(c) })
 	for _, f := range resolved.Refused {
 		r.reasons[where(f.Document, f.Path)] = f
@@ -290,7 +289,7 @@ func withoutMarks(v any) any {
 }
 
 // between refuses fields of a document that have another value without marks, and depend
-// on no random value: the time decides on them, and not one of the two times that were tried;
+// on no random value: the time decides on them, and not one of the times that were tried;
 // or what a template computes with is a text that has marks.
 func (r *replay) between(i int) {
 	reason := timeDecides

@@ -58,6 +58,9 @@ func (r *Resolution) Key(frame string) string {
 // Lives returns the name of the field in which the value of a frame of Renders.First lives,
 // or "".
 func (r *Resolution) Lives(frame string) string {
+	if r.resolver == nil {
+		return ""
+	}
 	if h, ok := r.resolver.index.homes[r.Key(frame)]; ok {
 		return h.name()
 	}
@@ -76,12 +79,46 @@ func (r *Resolution) Hashed(frame string) bool {
 
 func (h home) isHashed() bool { return h.rank%rankUnsteady >= rankInside }
 
+// A Spot is a field that depends on a value, with what stands in front of what changes in it
+// if the value does.
+type Spot struct {
+	Field
+	InFront string
+}
+
+// Best returns the spot in whose field a value would live that is printed in none of them.
+// There has to be one.
+func (r *Resolution) Best(spots []Spot) (best int) {
+	if r.resolver == nil {
+		return 0
+	}
+	for i := range spots {
+		if r.resolver.spot(spots[i]).compare(r.resolver.spot(spots[best])) < 0 {
+			best = i
+		}
+	}
+	return best
+}
+
+// spot returns the place that a spot would be for a value.
+func (r *resolver) spot(s Spot) home {
+	document := r.renders.First.Documents[s.Document].Value
+	at := r.index.place(document, s.Path, false)
+	if value, _ := object.Lookup(document, s.Path); r.index.holdsHashes(value) {
+		at.rank += rankInside
+	}
+	at.key = keyBehind(s.InFront)
+	at.unseen = true
+	return at
+}
+
 // House makes one of some fields the home of a value that is printed in none of them, but
 // that changes all of them. It reports whether it has another one now: it has none if it
-// stands in a checksum for one of several others.
-func (r *Resolution) House(frame string, fields []Field) bool {
+// stands in a checksum for one of several others. Of several in one text the first has to
+// come first.
+func (r *Resolution) House(frame string, spots []Spot) bool {
 	w := r.resolver
-	if w == nil || len(fields) == 0 {
+	if w == nil || len(spots) == 0 {
 		return false
 	}
 	p := &parse(frame)[0]
@@ -90,34 +127,25 @@ func (r *Resolution) House(frame string, fields []Field) bool {
 	if lives && !before.isHashed() || w.index.unclear[key] {
 		return false
 	}
-	var best home
-	var names []string
-	for i, f := range fields {
-		document := w.renders.First.Documents[f.Document].Value
-		at := w.index.place(document, f.Path, false)
-		if value, _ := object.Lookup(document, f.Path); w.index.holdsHashes(value) {
-			at.rank += rankInside
-		}
-		names = append(names, at.name())
-		if i == 0 || at.compare(best) < 0 {
-			best = at
-		}
-	}
-	if lives && best.isHashed() {
-		return false
+	best := w.spot(spots[r.Best(spots)])
+	if lives && (best.isHashed() || best.name() == before.name()) {
+		return false // it has this one
 	}
 	if w.index.twins[best.id] {
 		return false
 	}
-	best.unseen = true
 	for _, other := range w.housed { // also those that live elsewhere, as in index.settle
-		if other.reason == p.reason() && slices.Contains(other.names, best.name()) {
+		if other.reason == p.reason() && slices.ContainsFunc(other.places, func(at home) bool { return at.name() == best.name() && at.key == best.key }) {
 			best.position++
 		}
 	}
 	w.index.homes[key] = best
 	delete(w.made, key) // what it was at the home before
-	w.housed = append(w.housed, housed{best, p.reason(), fields, names})
+	made := housed{home: best, reason: p.reason()}
+	for _, s := range spots {
+		made.fields, made.places = append(made.fields, s.Field), append(made.places, w.spot(s))
+	}
+	w.housed = append(w.housed, made)
 	return true
 }
 
@@ -148,18 +176,36 @@ func (t text) eachOutside(yield func(*piece)) {
 	}
 }
 
+// InData reports whether a field is in the data of a Secret.
+func (r *Resolution) InData(f Field) bool {
+	return r.resolver != nil && inData(r.resolver.renders.First.Documents[f.Document].Value, f.Path)
+}
+
 // Guessed reports whether the value of a frame of Renders.First is taken to be another one,
 // or one of several, since it seems to stand in what is hashed alone.
 func (r *Resolution) Guessed(frame string) bool {
 	return r.resolver != nil && r.resolver.index.guessed[parse(frame)[0].key()]
 }
 
-// Separate takes that back: the value is one of its own.
-func (r *Resolution) Separate(frame string) {
-	x, key := r.resolver.index, parse(frame)[0].key()
-	delete(x.alias, key)
-	delete(x.unclear, key)
-	delete(x.guessed, key)
+// Separate takes that back: the values are some of their own, and live where they would if
+// they had never been taken for others.
+func (r *Resolution) Separate(frames []string) {
+	x := r.resolver.index
+	for _, frame := range frames {
+		key := parse(frame)[0].key()
+		delete(x.alias, key)
+		delete(x.unclear, key)
+		delete(x.guessed, key)
+	}
+	again := *x
+	again.homes, again.pieces, again.blocks = map[string]home{}, map[string]*piece{}, nil
+	again.findHomes()
+	for _, frame := range frames {
+		key := parse(frame)[0].key()
+		if h, lives := again.homes[key]; lives {
+			x.homes[key], x.pieces[key] = h, again.pieces[key]
+		}
+	}
 }
 
 // Unite makes the value of one frame that of another one: it is made by a second execution
@@ -173,8 +219,8 @@ func (r *Resolution) Unite(frame, with string) {
 type housed struct {
 	home
 	reason string
-	fields []Field  // that depend on the value
-	names  []string // of these
+	fields []Field // that depend on the value
+	places []home  // of these
 }
 
 // ReasonMade is that of a field in which no random value stands, but what a template made

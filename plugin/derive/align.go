@@ -34,7 +34,7 @@ type slotted struct {
 // A mention is one print of a value.
 type mention struct {
 	key, group string
-	slots      []slot // one, or two in the first line of a text
+	slots      []slot // one, or up to three in the first line of a text
 	level      int    // how many checksums it stands in
 	input      string // of the innermost of them
 }
@@ -60,21 +60,24 @@ type input struct {
 
 // align finds what the values stand for that stand in checksums alone.
 func (x *index) align(r Render, kept map[string]bool) {
-	shown := map[string]bool{}
-	hashes := len(r.Hashed) > 0
+	shown, hashed := map[string]bool{}, map[string]bool{}
+	note := func(p *piece, inside bool) {
+		shown[p.key()] = shown[p.key()] || !inside
+		hashed[p.key()] = hashed[p.key()] || inside
+	}
 	for _, l := range x.leaves {
-		l.text.each(func(p *piece, inside bool) {
-			shown[p.key()] = shown[p.key()] || !inside
-			hashes = hashes || inside
-		})
+		l.text.each(note)
+	}
+	for _, h := range r.Hashed {
+		parse(h.Frame)[0].parts.each(func(p *piece, _ bool) { hashed[p.key()] = true })
+	}
+	if !slices.Contains(slices.Collect(maps.Values(hashed)), true) && len(r.Hashed) == 0 {
+		return
 	}
 	for _, second := range slices.Sorted(maps.Keys(r.Seconds)) {
-		if key := parse(second)[0].key(); !shown[key] {
+		if key := parse(second)[0].key(); hashed[key] && !shown[key] {
 			x.alias[key] = parse(r.Seconds[second])[0].key()
 		}
-	}
-	if !hashes {
-		return
 	}
 	x.alignFiles(r, shown)
 	a := &aligner{index: x, kept: kept, about: map[string]*input{}, level: map[string]int{}, offered: map[string]bool{}}
@@ -312,6 +315,10 @@ func (w *walker) mention(p *piece, group string) {
 	// What fills a field is told by the name of the field alone.
 	if w.outer == "" || m.level > 0 || strings.ReplaceAll(line, inBase64, "") != "" {
 		m.slots = append(m.slots, slot{group, line})
+	}
+	// What is hashed is mostly the text, and not the base64 that a field has of it.
+	if plain := strings.ReplaceAll(line, inBase64, ""); w.outer != "" && m.level == 0 && plain != line && plain != "" {
+		m.slots = append(m.slots, slot{group, plain})
 	}
 	if w.outer != "" {
 		m.slots = append(m.slots, slot{group, w.outer + line})

@@ -7,9 +7,9 @@
 // chart makes the edits). There each call of a random function prints a frame in place
 // of a value: which function it is, how long the value is, and a nonce of this one
 // execution. Each hash function prints a frame with its input, if there is one in that; the
-// time is fixed, and what `values` gives is sorted. Frames consist of letters and digits, so they come
-// through quotes, JSON, base64 and the like. Where they end up tells which fields are
-// random, what form they have, and which of them share one value. Nothing is guessed
+// time is fixed, and what `values` gives is sorted. Frames consist of letters and digits, so
+// they come through quotes, JSON, base64 and the like. Where they end up tells which fields
+// are random, what form they have, and which of them share one value. Nothing is guessed
 // from samples, so each process comes to the same result.
 //
 // Then the chart is rendered with the derived values: what a template makes of them, by
@@ -63,7 +63,9 @@
 // that place is a better home. A field that holds several values of its own tells them
 // apart by the key in front of each in its line ("password:", "PASSWORD="), and numbers
 // those behind one key by function in the order in which they stand there, with those that
-// live elsewhere, so that none gets the place of one that moves away; private keys
+// live elsewhere: so none gets the place of one that moves away, and each behind one that
+// comes gets another. That goes for what is made of a value that is printed nowhere as a
+// whole, too, as long as no more than 16 such values change one field. Private keys
 // and certificates are numbered together, without those that are no random ones. A field
 // of a Secret's stringData is that of its data, so a value may move from one to the other.
 // Items of lists go by their names where they have any, see [Name]. A password whose length
@@ -108,7 +110,8 @@
 // So a checksum may be over a part of a file, over some of them, or over one in base64, in
 // JSON or indented, and may be cut. Where values remain that it can be over, it is refused.
 // A value that its call prints into a hash alone stands for no other; it lives in the field
-// with the hash.
+// with the hash. So does one in a hash in the data of a Secret, which is no checksum, but a
+// secret of its own; unless it is a file that is hashed there.
 //
 // # What is refused
 //
@@ -121,7 +124,8 @@
 // refuses, since it has no digit, say: another generation has another one. What differs
 // by order alone gets the value of the sorted order. What differs at three times in nothing
 // but what looks like a time, or a number of one, gets that of the fixed time: a template that
-// decides by the time is refused, as that is the same at two of them.
+// decides by the time is refused, as that is the same at two of them. One that decides by a
+// time between them, in three ways, is not.
 //
 // # What is not seen
 //
@@ -146,10 +150,10 @@
 //   - Who may render under the name of an application, project and destination can have
 //     its values printed: the identity is no permission. Policy says who may.
 //   - A value is as hard to guess as what the chart's function gives, and no harder: six
-//     digits are six digits. Nor is it harder than the seed, or than 256 bits. Who sees a hash of a short value, such as the checksum of a
-//     file in which all else is known, can find the value by trying all of them, as
-//     they could before; but such a hash of a derived value stays there as long as the
-//     value does.
+//     digits are six digits. Nor is it harder than the seed, or than 256 bits. Who sees
+//     a hash of a short value, such as the checksum of a file in which all else is known,
+//     can find the value by trying all of them, as they could before; but such a hash of
+//     a derived value stays there as long as the value does.
 //   - Who sees that two values are equal over time sees that nobody rotated them. A salt
 //     that is derived does not show whether two users have one password: it depends on the
 //     field.

@@ -31,6 +31,9 @@ type index struct {
 	blocks []blockPlace // of PEM blocks, in the order of the documents
 	// names are those of the items of lists, by the first item.
 	names map[*any][]string
+	// other is that of the other render, and kept are the PEM blocks that are in both.
+	other *index
+	kept  map[string]bool
 }
 
 type blockPlace struct {
@@ -183,10 +186,15 @@ func (x *index) resolve(key string) string {
 	return key
 }
 
-// settle finds out which values are one, and where each lives. Kept are the PEM blocks
-// that are in both renders, of which r is the one and other the other.
+// settle finds out which values are one, and where each lives, see other and kept.
 func (x *index) settle(r Render, other *index, kept map[string]bool) {
+	x.other, x.kept = other, kept
 	x.align(r, kept)
+	x.findHomes()
+}
+
+// findHomes finds out where each value lives.
+func (x *index) findHomes() {
 	type occurrence struct {
 		key string
 		at  home
@@ -195,7 +203,7 @@ func (x *index) settle(r Render, other *index, kept map[string]bool) {
 	// Each list of blocks is numbered by itself, without those that stay as they are.
 	blocks := map[string]int{}
 	there := map[string]text{}
-	for _, l := range other.leaves {
+	for _, l := range x.other.leaves {
 		there[l.where()] = l.text
 	}
 	for _, l := range x.leaves {
@@ -218,7 +226,7 @@ func (x *index) settle(r Render, other *index, kept map[string]bool) {
 				at = filled
 			}
 			if p.kind == block {
-				if !kept[p.key()] {
+				if !x.kept[p.key()] {
 					at.position = blocks[at.name()]
 					blocks[at.name()]++
 				}

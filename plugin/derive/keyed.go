@@ -21,6 +21,21 @@ var lineKey = regexp.MustCompile(`^-*(?:export)?([A-Za-z0-9_.-]+)[:=]`)
 // is the one there if there is one.
 func (t text) keysInFront() []string { return t.appendKeys(nil, "") }
 
+// keyBehind returns the key in the last line of a text, or "".
+func keyBehind(text string) string {
+	lines := strings.Split(fragment(text), "\n")
+	return keyOf(lines[len(lines)-1])
+}
+
+// keyOf returns the key that a line begins with, or "".
+func keyOf(line string) string {
+	m := lineKey.FindStringSubmatchIndex(line)
+	if m == nil || strings.HasPrefix(line[m[1]:], "//") { // the scheme of a URL
+		return ""
+	}
+	return line[m[2]:m[3]]
+}
+
 func (t text) appendKeys(out []string, outer string) []string {
 	line := ""
 	for i := range t {
@@ -36,8 +51,8 @@ func (t text) appendKeys(out []string, outer string) []string {
 			continue
 		}
 		key := outer
-		if m := lineKey.FindStringSubmatchIndex(line); m != nil && !strings.HasPrefix(line[m[1]:], "//") { // no scheme of a URL
-			key = line[m[2]:m[3]]
+		if inLine := keyOf(line); inLine != "" {
+			key = inLine
 		}
 		if p.key() != "" {
 			out = append(out, key)

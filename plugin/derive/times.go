@@ -51,11 +51,17 @@ func isOneOrAll(texts []string) bool {
 	return different == 1 || different == len(texts)
 }
 
-func isWord(s string) bool { return !strings.ContainsAny(s, "0123456789") }
+// zonePart is a zone's distance from UTC. That of one zone may be the same at two of three
+// times, since there is summer time at some of them, and laws change.
+const zonePart = `[-+](?:0[0-9]|1[0-4]):?(?:00|15|30|45)\b`
+
+var zone = regexp.MustCompile("^" + zonePart)
+
+func isWord(s string) bool { return !strings.ContainsAny(s, "0123456789") || zone.MatchString(s) }
 
 // timePart is a word or a sign that a time can consist of, or a digest where it stands
 // beside one.
-var timePart = regexp.MustCompile(`(?i)\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b` +
+var timePart = regexp.MustCompile(`(?i)` + zonePart + `|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b` +
 	`|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b` +
 	`|\b(?:[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{40})\b` +
 	`|\b(?:am|pm|utc|gmt|local|[a-z]{2,4}t)\b|[0-9]+(?:[tz]\b|st\b|nd\b|rd\b|th\b|mo|[ydw]|[hmsnµu]s?|pm|am)?`)
