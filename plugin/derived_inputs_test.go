@@ -309,6 +309,9 @@ func TestDerivedIdentities(t *testing.T) {
 // rules behind the renderer.
 func TestDerivedErrorsAreClean(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("renders a hundred times")
+	}
 	const good = `{{- $one := randAlphaNum 24 }}{{ $key := genPrivateKey "ed25519" }}
 apiVersion: v1
 kind: Secret

@@ -334,6 +334,9 @@ func TestOutsideSecrets(t *testing.T) {
 // What cannot be searched is warned of, or refused.
 func TestOutsideSecretsOfMuch(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes half a minute with the race detector")
+	}
 	key := sealtest.NewKey(t)
 	files := map[string]string{
 		"app/Chart.yaml": chartYAML, "app/values.yaml": sealtest.Seal(t, "yaml", "password: "+secretValue+"\n", key),

@@ -52,6 +52,9 @@ if type(s.from) == "number" and os.time() >= s.from then return { status = "Heal
 // A script that takes long is told, with how long it took.
 func TestSlow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute of processor time with the race detector")
+	}
 	start := time.Now()
 	report := run(t, `for i = 1, 200000 do end return { status = "Progressing", message = "no rule of the health check matches" }`,
 		suite.Options{MaxTime: time.Microsecond, CPU: func() time.Duration { return time.Since(start) }})
