@@ -2,20 +2,19 @@ package chart
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 )
 
-// A template that includes a file for a checksum executes it once more, and its random calls
-// with it. Where a file begins and ends is marked, so it is known which calls of the second
-// execution are which of the first: the nth of a sort is the nth of that sort.
+// A template that includes a file, for a checksum mostly, executes it once more, and its
+// random calls with it. Where a file begins and ends is marked, so it is known which calls of
+// the second execution are which of the first: the nth of a sort is the nth of that sort.
 
 const fileAPI = "hallmark.dev/file" // what begin and end of files are told by
 
 // bracket marks the begin and the end of the files that reach random calls, by their numbers
 // in the list of templates. It prints nothing.
 func (m *marker) bracket(p *prepared, changes edits) {
-	if !m.any(random, few, slow) || !m.hasDigests() {
+	if !m.any(random, few, slow) {
 		return
 	}
 	for i, t := range p.templates {
@@ -28,10 +27,6 @@ func (m *marker) bracket(p *prepared, changes edits) {
 		tell(0, fileBegins)
 		tell(len(t.text), fileEnds)
 	}
-}
-
-func (m *marker) hasDigests() bool {
-	return slices.ContainsFunc(m.found.calls, func(c *call) bool { return c.class == digest })
 }
 
 const (

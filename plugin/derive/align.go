@@ -60,24 +60,21 @@ type input struct {
 
 // align finds what the values stand for that stand in checksums alone.
 func (x *index) align(r Render, kept map[string]bool) {
-	shown, hashed := map[string]bool{}, map[string]bool{}
-	note := func(p *piece, inside bool) {
-		shown[p.key()] = shown[p.key()] || !inside
-		hashed[p.key()] = hashed[p.key()] || inside
-	}
+	shown := map[string]bool{}
+	hashes := len(r.Hashed) > 0
 	for _, l := range x.leaves {
-		l.text.each(note)
-	}
-	for _, h := range r.Hashed {
-		parse(h.Frame)[0].parts.each(func(p *piece, _ bool) { hashed[p.key()] = true })
-	}
-	if !slices.Contains(slices.Collect(maps.Values(hashed)), true) && len(r.Hashed) == 0 {
-		return
+		l.text.each(func(p *piece, inside bool) {
+			shown[p.key()] = shown[p.key()] || !inside
+			hashes = hashes || inside
+		})
 	}
 	for _, second := range slices.Sorted(maps.Keys(r.Seconds)) {
-		if key := parse(second)[0].key(); hashed[key] && !shown[key] {
+		if key := parse(second)[0].key(); !shown[key] {
 			x.alias[key] = parse(r.Seconds[second])[0].key()
 		}
+	}
+	if !hashes {
+		return
 	}
 	x.alignFiles(r, shown)
 	a := &aligner{index: x, kept: kept, about: map[string]*input{}, level: map[string]int{}, offered: map[string]bool{}}
