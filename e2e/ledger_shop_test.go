@@ -35,7 +35,7 @@ const (
 	digest    = "sha256:cbfd8bd8706497f44ba9a89dcdb3d738372aa886bec567cb0e81bf5f2d62b220"
 	newDigest = "sha256:0d1f4aca0c7b5ef3bd2d2b2d3e5fcf0f4b7d5a2f3d6e8c9b1a0f2e4d6c8b0a19"
 	// ledgerTimeout bounds what a Job, a command or a lease needs.
-	ledgerTimeout = 2 * time.Minute
+	ledgerTimeout = 5 * time.Minute
 )
 
 // A shop is an Application with a namespace and a database of its own, whose release

@@ -19,7 +19,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 	// appTimeout bounds every wait for an Application: a busy machine of two
 	// cores needs a few seconds for most.
-	appTimeout = 2 * time.Minute
+	appTimeout = 5 * time.Minute
 )
 
 // Application is what the tests say and read of an Argo CD Application.

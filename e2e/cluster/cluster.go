@@ -24,7 +24,7 @@ import (
 )
 
 // startTimeout is generous: a machine that builds beside the tests needs 10 s.
-const startTimeout = 2 * time.Minute
+const startTimeout = 5 * time.Minute
 
 // controllers are those that the tests need; each one more costs time.
 const controllers = "deployment-controller,replicaset-controller,job-controller,disruption-controller,namespace-controller,garbage-collector-controller"
