@@ -54,15 +54,14 @@ func (r *replay) house() (found bool, err error) {
 		return false, err
 	}
 	var first []int
+	offsets := map[int]int{}
 	for i, call := range r.lost {
 		if !second[call] && len(depending[i]) > 0 {
-			first = append(first, i)
+			first, offsets[i] = append(first, i), r.offset(call, depending[i])
 		}
 	}
 	// Of those in one text the first is the one that stands in front.
-	slices.SortStableFunc(first, func(a, b int) int {
-		return r.offset(r.lost[a], depending[a]) - r.offset(r.lost[b], depending[b])
-	})
+	slices.SortStableFunc(first, func(a, b int) int { return offsets[a] - offsets[b] })
 	for _, i := range first {
 		if r.houseAt(r.lost[i], depending[i]) {
 			found = true
@@ -91,8 +90,11 @@ func (r *replay) separate(depending []fields) (found bool, err error) {
 			frames = append(frames, r.frame(call))
 		}
 	}
+	if len(frames) == 0 {
+		return false, nil
+	}
 	r.resolved.Separate(frames)
-	return len(frames) > 0, nil
+	return true, nil
 }
 
 // houseAt makes one of the fields that depend on a lost call its home, and reports whether

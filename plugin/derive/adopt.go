@@ -92,12 +92,19 @@ func (r *Resolution) Best(spots []Spot) (best int) {
 	if r.resolver == nil {
 		return 0
 	}
-	for i := range spots {
-		if r.resolver.spot(spots[i]).compare(r.resolver.spot(spots[best])) < 0 {
+	_, best = r.resolver.places(spots)
+	return best
+}
+
+// places returns the place that each of some spots would be for a value, and which is best.
+func (r *resolver) places(spots []Spot) (places []home, best int) {
+	for i, s := range spots {
+		places = append(places, r.spot(s))
+		if places[i].compare(places[best]) < 0 {
 			best = i
 		}
 	}
-	return best
+	return places, best
 }
 
 // spot returns the place that a spot would be for a value.
@@ -127,7 +134,8 @@ func (r *Resolution) House(frame string, spots []Spot) bool {
 	if lives && !before.isHashed() || w.index.unclear[key] {
 		return false
 	}
-	best := w.spot(spots[r.Best(spots)])
+	places, n := w.places(spots)
+	best := places[n]
 	if lives && (best.isHashed() || best.name() == before.name()) {
 		return false // it has this one
 	}
@@ -141,11 +149,7 @@ func (r *Resolution) House(frame string, spots []Spot) bool {
 	}
 	w.index.homes[key] = best
 	delete(w.made, key) // what it was at the home before
-	made := housed{home: best, reason: p.reason()}
-	for _, s := range spots {
-		made.fields, made.places = append(made.fields, s.Field), append(made.places, w.spot(s))
-	}
-	w.housed = append(w.housed, made)
+	w.housed = append(w.housed, housed{best, p.reason(), spots, places})
 	return true
 }
 
@@ -219,8 +223,8 @@ func (r *Resolution) Unite(frame, with string) {
 type housed struct {
 	home
 	reason string
-	fields []Field // that depend on the value
-	places []home  // of these
+	spots  []Spot // that depend on the value
+	places []home // that these would be
 }
 
 // ReasonMade is that of a field in which no random value stands, but what a template made
@@ -282,7 +286,7 @@ func (r *resolver) adopt(a Adopted) {
 		_, _ = e.text(r.index.parse(s), false) // the reasons and names that are found on the way
 	})
 	for _, h := range r.housed {
-		if slices.ContainsFunc(h.fields, func(other Field) bool { return a.holds(other) || other.holds(a.Field) }) {
+		if slices.ContainsFunc(h.spots, func(other Spot) bool { return a.holds(other.Field) || other.holds(a.Field) }) {
 			e.note(h.reason, a.Digest)
 			a.Names = append(slices.Clone(a.Names), h.name())
 		}

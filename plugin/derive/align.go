@@ -309,12 +309,13 @@ func (w *walker) mention(p *piece, group string) {
 	}
 	m.group = group
 	line := strings.TrimLeft(w.line, "-")
+	plain := strings.ReplaceAll(line, inBase64, "")
 	// What fills a field is told by the name of the field alone.
-	if w.outer == "" || m.level > 0 || strings.ReplaceAll(line, inBase64, "") != "" {
+	if w.outer == "" || m.level > 0 || plain != "" {
 		m.slots = append(m.slots, slot{group, line})
 	}
 	// What is hashed is mostly the text, and not the base64 that a field has of it.
-	if plain := strings.ReplaceAll(line, inBase64, ""); w.outer != "" && m.level == 0 && plain != line && plain != "" {
+	if w.outer != "" && m.level == 0 && plain != line && plain != "" {
 		m.slots = append(m.slots, slot{group, plain})
 	}
 	if w.outer != "" {
