@@ -156,7 +156,7 @@ func (k customKind) define(t *testing.T, c *cluster.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, settingsTimeout, "the API server serves "+k.kind, func() error {
+	wait.Until(t, "the API server serves "+k.kind, func() error {
 		_, err := c.Path(k.group+"/v1", k.kind, "none", "none")
 		return err
 	}, nil)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/argocd"
 	"hallmark.dev/hallmark/e2e/wait"
@@ -205,7 +204,7 @@ func (e *env) derivedState(t *testing.T, name string, source argocd.Source, revi
 		t.Error(err)
 	}
 	state.checksum, _ = field(manifests(state.live)["Deployment/web"], "spec", "template", "metadata", "annotations", "checksum/secret").(string)
-	wait.Until(t, time.Minute, "the pod of "+name+" has the checksum "+state.checksum, func() error {
+	wait.Until(t, "the pod of "+name+" has the checksum "+state.checksum, func() error {
 		var pods struct {
 			Items []struct{ Metadata argocd.Metadata }
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -26,10 +25,6 @@ var (
 
 // handwritten is a check that a team has in argocd-cm already.
 const handwritten = "testdata/health/handwritten.yaml"
-
-// settingsTimeout bounds the wait until a server goes by what was changed in it:
-// Argo CD by its argocd-cm, the API server by a CustomResourceDefinition.
-const settingsTimeout = time.Minute
 
 // TestHealth has clusters of its own: a change of argocd-cm makes Argo CD forget
 // all that it knows of a cluster, in the middle of the other scenarios.
@@ -99,7 +94,7 @@ func installChecks(t *testing.T, e *env) {
 		t.Fatalf("the patch has the keys %s alone", text(t, want))
 	}
 
-	wait.Until(t, settingsTimeout, "Argo CD goes by the new checks", func() error {
+	wait.Until(t, "Argo CD goes by the new checks", func() error {
 		return checkedKinds[0].is(e.Refresh(t, "beside", false), checkedKinds[0].silent)
 	}, nil)
 }

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/argocd"
 	"hallmark.dev/hallmark/e2e/cluster"
@@ -154,7 +153,7 @@ func imageInArgoCD(t *testing.T, release argocd.Release, image string) {
 				maps.Copy(volumes, execVolumes(t, release))
 			}
 			process := startContainer(t, release, image, mode, volumes)
-			wait.Until(t, time.Minute, "the plugin listens", func() error {
+			wait.Until(t, "the plugin listens", func() error {
 				if err := process.Ended(); err != nil {
 					return err
 				}

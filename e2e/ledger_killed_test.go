@@ -60,7 +60,7 @@ func (s *shop) retried(t *testing.T) *cluster.Container {
 	t.Helper()
 	for n := 3; ; n++ {
 		c := s.container(t, n)
-		wait.Until(t, ledgerTimeout, "the container of "+c.Pod+" has ended", func() error {
+		wait.Until(t, "the container of "+c.Pod+" has ended", func() error {
 			if c.Ended() == nil {
 				return errors.New("it runs")
 			}

@@ -51,7 +51,7 @@ func syncIs(app *argocd.Application, mark argocd.Info, phase, message string) er
 func (s *shop) says(t *testing.T, health argocd.Health, more func(*argocd.Application) error) {
 	t.Helper()
 	var app *argocd.Application
-	wait.Until(t, ledgerTimeout, fmt.Sprintf("application %q says %q", s.app, health.Message), func() error {
+	wait.Until(t, fmt.Sprintf("application %q says %q", s.app, health.Message), func() error {
 		app = s.Refresh(t, s.app, false)
 		if more != nil {
 			if err := more(app); err != nil {
@@ -314,10 +314,10 @@ func ledgerOfTool(t *testing.T, e *env, databases *postgres.Server) {
 	s.waits(t, mark, waitingFor(version, "UNKNOWN): dirty: "), "")
 	s.verdict(t, "not-known")
 
-	ctx, cancel := context.WithTimeout(t.Context(), ledgerTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 	defer cancel()
 	waiting := exec.CommandContext(ctx, filepath.Join(s.Bin, "kubectl"), "wait", "--kubeconfig="+s.Cluster.Kubeconfig,
-		"--namespace="+s.app, "--for=condition=Ready", "--timeout=120s", "migrationledger/checkout")
+		"--namespace="+s.app, "--for=condition=Ready", "--timeout="+wait.Limit.String(), "migrationledger/checkout")
 	var printed strings.Builder
 	waiting.Stdout, waiting.Stderr = &printed, &printed
 	if err := waiting.Start(); err != nil {

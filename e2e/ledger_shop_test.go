@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -34,8 +33,6 @@ const (
 	// digest is that of the image there, and newDigest that of a later release.
 	digest    = "sha256:cbfd8bd8706497f44ba9a89dcdb3d738372aa886bec567cb0e81bf5f2d62b220"
 	newDigest = "sha256:0d1f4aca0c7b5ef3bd2d2b2d3e5fcf0f4b7d5a2f3d6e8c9b1a0f2e4d6c8b0a19"
-	// ledgerTimeout bounds what a Job, a command or a lease needs.
-	ledgerTimeout = 5 * time.Minute
 )
 
 // A shop is an Application with a namespace and a database of its own, whose release
@@ -142,7 +139,7 @@ func (s *shop) ran(t *testing.T, key string, times int) {
 // started waits until the migration of a change has begun so many times.
 func (s *shop) started(t *testing.T, key string, times int) {
 	t.Helper()
-	wait.Until(t, ledgerTimeout, "the migration of "+key+" has begun", func() error {
+	wait.Until(t, "the migration of "+key+" has begun", func() error {
 		if got := s.db.Query(t, "SELECT count(*) FROM runs WHERE change_key = '"+key+"'"); got != fmt.Sprint(times) {
 			return fmt.Errorf("it ran %s times, want %d", got, times)
 		}
@@ -171,7 +168,7 @@ func (s *shop) explain() string {
 func (s *shop) container(t *testing.T, n int) *cluster.Container {
 	t.Helper()
 	var found *cluster.Container
-	wait.Until(t, ledgerTimeout, fmt.Sprintf("container %d of the Jobs in %s is started", n, s.app), func() error {
+	wait.Until(t, fmt.Sprintf("container %d of the Jobs in %s is started", n, s.app), func() error {
 		all := s.node.Containers()
 		if len(all) < n {
 			return fmt.Errorf("there are %d", len(all))
@@ -196,7 +193,7 @@ type result struct {
 // the status of the pod.
 func (s *shop) result(t *testing.T, c *cluster.Container, code int, outcome string) result {
 	t.Helper()
-	wait.Until(t, ledgerTimeout, "the container of "+c.Pod+" has ended, and its pod says so", func() error {
+	wait.Until(t, "the container of "+c.Pod+" has ended, and its pod says so", func() error {
 		if c.Ended() == nil {
 			return errors.New("it runs")
 		}
@@ -260,7 +257,7 @@ func (s *shop) migration(revision string) process.Program {
 			"ledger", "run", "--change-key=" + change, "--source-revision=" + revision, "--invariant=" + invariant + "=" + query,
 			"--result-file=" + s.file("result"), "--", s.file("migrate"),
 		},
-		Grace: ledgerTimeout, // Stop tells it to stop, which it does in order
+		Grace: wait.Limit, // Stop tells it to stop, which it does in order
 	}
 }
 
@@ -272,7 +269,7 @@ func (s *shop) migrate(t *testing.T, revision string, code int, outcome string) 
 
 func (s *shop) finished(t *testing.T, p *process.Process, code int, outcome string) result {
 	t.Helper()
-	wait.Until(t, ledgerTimeout, p.Name()+" has ended", func() error {
+	wait.Until(t, p.Name()+" has ended", func() error {
 		if p.Ended() == nil {
 			return errors.New("it runs")
 		}
@@ -295,9 +292,9 @@ func (s *shop) project(t *testing.T) {
 	command, address := s.projection(t)
 	s.projector = process.Start(t, process.Program{
 		Name: s.app + "-project", Path: command[0], Args: append(command[1:], "--interval=1s"), Home: s.dir, Logs: s.Cluster.Logs,
-		Grace: ledgerTimeout,
+		Grace: wait.Limit,
 	})
-	wait.Until(t, ledgerTimeout, "hallmark ledger project is ready", func() error {
+	wait.Until(t, "hallmark ledger project is ready", func() error {
 		if err := s.projector.Ended(); err != nil {
 			return err
 		}

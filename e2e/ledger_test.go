@@ -70,7 +70,7 @@ func installLedger(t *testing.T, e *env) {
 	t.Helper()
 	k := kubectl{e.Cluster}
 	k.run(t, nil, "apply", "--server-side", "--kustomize="+ledgerDir)
-	wait.Until(t, settingsTimeout, "the API server serves MigrationLedgers", func() error {
+	wait.Until(t, "the API server serves MigrationLedgers", func() error {
 		_, err := e.Cluster.Path(ledgerAPI, ledgers.kind, "none", "none")
 		return err
 	}, nil)
@@ -93,7 +93,7 @@ func installLedger(t *testing.T, e *env) {
 		return ledgers.is(app, argocd.Health{})
 	})
 	k.run(t, nil, "patch", "configmap", "argocd-cm", "--namespace="+argocd.Namespace, "--patch-file="+file)
-	wait.Until(t, settingsTimeout, "Argo CD goes by the check", func() error {
+	wait.Until(t, "Argo CD goes by the check", func() error {
 		return ledgers.is(e.Refresh(t, plainName, false), unread)
 	}, nil)
 }

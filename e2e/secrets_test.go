@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/argocd"
 	"hallmark.dev/hallmark/e2e/wait"
@@ -291,7 +290,7 @@ func landlocked(t *testing.T, e *env) {
 			rules := newMount(t, map[string]string{"policy.yaml": strings.Replace(policy, "      decryption: {keys: [age]}\n", "", 1)})
 			keys := newMount(t, keyFile(other))
 			sidecar := e.Serve(t, name, "", "--landlock", mode, "--policy", filepath.Join(rules.dir, "policy.yaml"), "--keys", keys.dir)
-			wait.Until(t, time.Minute, "the server serves", func() error {
+			wait.Until(t, "the server serves", func() error {
 				if sidecar.TailOf(`"msg":"serving"`) == "" {
 					return errors.New("its log does not say so")
 				}

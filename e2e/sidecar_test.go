@@ -42,7 +42,7 @@ func killed(t *testing.T, e *env) {
 	// A repository of this size is received in no time. A request that is seen
 	// twice is in the render.
 	seen := 0
-	wait.Until(t, 30*time.Second, "a render is running", func() error {
+	wait.Until(t, "a render is running", func() error {
 		n, err := sidecar.InFlight()
 		if err != nil {
 			return err

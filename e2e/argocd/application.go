@@ -17,9 +17,6 @@ import (
 const (
 	apiVersion  = "argoproj.io/v1alpha1"
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-	// appTimeout bounds every wait for an Application: a busy machine of two
-	// cores needs a few seconds for most.
-	appTimeout = 5 * time.Minute
 )
 
 // Application is what the tests say and read of an Argo CD Application.
@@ -355,7 +352,7 @@ func (a *ArgoCD) WaitFor(t testing.TB, name, what string, want func(*Application
 	t.Helper()
 	var app *Application
 	nudged := time.Now()
-	wait.Until(t, appTimeout, fmt.Sprintf("application %q %s", name, what), func() error {
+	wait.Until(t, fmt.Sprintf("application %q %s", name, what), func() error {
 		for _, p := range a.processes() {
 			if err := p.Ended(); err != nil {
 				return err

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/cluster"
 	"hallmark.dev/hallmark/e2e/process"
@@ -56,8 +55,6 @@ func (r Release) ModuleDir(root string) (string, error) {
 
 // Namespace is where Argo CD's own objects and the Applications live.
 const Namespace = "argocd"
-
-const startTimeout = time.Minute
 
 // An ArgoCD is a running Argo CD.
 type ArgoCD struct {
@@ -128,6 +125,11 @@ func (a *ArgoCD) start(t testing.TB, name string, args ...string) *process.Proce
 			"ARGOCD_PLUGINSOCKFILEPATH=" + a.Plugins,
 			"ARGOCD_GPG_ENABLED=false",
 			"ARGOCD_SYNC_WAVE_DELAY=0", // 2 s else, for other controllers than the ones here
+			// A minute and less else, for machines that do nothing beside it: what
+			// runs out of time is not tried again before a test asks.
+			"ARGOCD_EXEC_TIMEOUT=" + wait.Limit.String(),
+			"ARGOCD_GIT_REQUEST_TIMEOUT=" + wait.Limit.String(),
+			fmt.Sprintf("ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_TIMEOUT_SECONDS=%.0f", wait.Limit.Seconds()),
 			// What an image has below /app and /tmp.
 			"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(a.Cluster.Dir, "askpass.sock"),
 			"ARGOCD_SSH_DATA_PATH=" + a.Cluster.Dir,
@@ -143,7 +145,7 @@ func (a *ArgoCD) processes() []*process.Process {
 
 func (a *ArgoCD) waitHealthy(t testing.TB, p *process.Process, port int) {
 	t.Helper()
-	wait.Until(t, startTimeout, "Argo CD "+a.Release.Version+" is healthy", func() error {
+	wait.Until(t, "Argo CD "+a.Release.Version+" is healthy", func() error {
 		if err := p.Ended(); err != nil {
 			return err
 		}
@@ -222,7 +224,7 @@ func (a *ArgoCD) install(t testing.TB) error {
 			return err
 		}
 	}
-	wait.Until(t, startTimeout, "the API server serves AppProjects", func() error {
+	wait.Until(t, "the API server serves AppProjects", func() error {
 		return a.Cluster.Apply(object{"apiVersion": apiVersion, "kind": "AppProject", "metadata": meta("default"), "spec": object{
 			"sourceRepos":              []string{"*"},
 			"destinations":             []object{{"server": "*", "namespace": "*"}},

@@ -13,15 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/cluster"
 	"hallmark.dev/hallmark/e2e/process"
 	"hallmark.dev/hallmark/e2e/wait"
 )
-
-// drain is how long a sidecar may take to stop.
-const drain = 30 * time.Second
 
 // A Sidecar is a plugin server beside repo-server.
 type Sidecar struct {
@@ -40,7 +36,7 @@ func (a *ArgoCD) Serve(t testing.TB, name, program string, flags ...string) *Sid
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", cluster.Ports(t, 1)[0])
 	s := &Sidecar{socket: filepath.Join(a.Plugins, name+".sock"), metrics: "http://" + address + "/metrics", program: process.Program{
-		Name: name, Path: program, Home: a.Cluster.Dir, Logs: a.Cluster.Logs, Grace: drain,
+		Name: name, Path: program, Home: a.Cluster.Dir, Logs: a.Cluster.Logs, Grace: wait.Limit,
 		Args: append([]string{"serve", "--name", name, "--plugins-dir", a.Plugins, "--http-address", address, "--drain-delay", "0s"}, flags...),
 	}}
 	s.Restart(t)
@@ -72,7 +68,7 @@ func (a *ArgoCD) ServeExec(t testing.TB, name, config string, env ...string) *Si
 func (s *Sidecar) Restart(t testing.TB) {
 	t.Helper()
 	s.Process = process.Start(t, s.program)
-	wait.Until(t, startTimeout, "plugin server "+s.program.Name+" listens", func() error {
+	wait.Until(t, "plugin server "+s.program.Name+" listens", func() error {
 		if err := s.Ended(); err != nil {
 			return err
 		}
@@ -172,7 +168,7 @@ func (s *Sidecar) Generated(t testing.TB, app, revision, renderer string) Entry 
 	t.Helper()
 	var found Entry
 	what := fmt.Sprintf("%s has rendered revision %s of %q %s", s.Name(), revision, app, renderer)
-	wait.Until(t, appTimeout, what, func() error {
+	wait.Until(t, what, func() error {
 		for _, e := range s.Entries(t, "generated", app) {
 			if e.Revision == revision && (renderer == "" || e.Renderer == renderer) {
 				found = e

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/argocd"
 	"hallmark.dev/hallmark/e2e/cluster"
@@ -67,7 +66,7 @@ func startRepoServer(b *testing.B) *repoServer {
 		},
 	})
 	s.client = reposerver.NewClient(b, address)
-	wait.Until(b, time.Minute, "repo-server answers", func() error {
+	wait.Until(b, "repo-server answers", func() error {
 		if err := server.Ended(); err != nil {
 			return err
 		}

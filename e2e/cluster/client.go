@@ -11,7 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
+
+	"hallmark.dev/hallmark/e2e/wait"
 )
 
 // The kinds of patch that the tests use.
@@ -62,7 +63,7 @@ func newClient(url, token string, ca []byte) (*client, error) {
 	return &client{
 		url: url, token: token, plurals: map[string]resource{},
 		http: &http.Client{
-			Timeout:   30 * time.Second,
+			Timeout:   wait.Limit,
 			Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true},
 		},
 	}, nil

@@ -17,14 +17,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/process"
 	"hallmark.dev/hallmark/e2e/wait"
 )
-
-// startTimeout is generous: a machine that builds beside the tests needs 10 s.
-const startTimeout = 5 * time.Minute
 
 // controllers are those that the tests need; each one more costs time.
 const controllers = "deployment-controller,replicaset-controller,job-controller,disruption-controller,namespace-controller,garbage-collector-controller"
@@ -94,7 +90,7 @@ func StartServer(t testing.TB, bin string, flags ...string) *Cluster {
 		"--authorization-mode=RBAC", "--token-auth-file="+tokens,
 		"--service-cluster-ip-range=10.0.0.0/24")...)
 
-	wait.Until(t, startTimeout, "the API server is ready", func() error {
+	wait.Until(t, "the API server is ready", func() error {
 		if err := server.Ended(); err != nil {
 			return err
 		}

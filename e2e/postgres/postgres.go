@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"hallmark.dev/hallmark/e2e/cluster"
 	"hallmark.dev/hallmark/e2e/process"
@@ -24,7 +23,6 @@ import (
 )
 
 const (
-	startTimeout = time.Minute
 	// account is whom PostgreSQL runs as where the test is root, for which it
 	// refuses to run. Debian's package makes it.
 	account = "postgres"
@@ -78,7 +76,7 @@ func Start(t testing.TB) *Server {
 	server := s.command("postgres", "-D", data, "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB")
 	p := process.Start(t, process.Program{
-		Name: "postgres", Path: server.Path, Args: server.Args[1:], Home: s.dir, Logs: s.dir, Grace: startTimeout,
+		Name: "postgres", Path: server.Path, Args: server.Args[1:], Home: s.dir, Logs: s.dir, Grace: wait.Limit,
 	})
 	t.Cleanup(func() {
 		// To PostgreSQL SIGTERM means to wait for clients. Killed, it would leave
@@ -88,7 +86,7 @@ func Start(t testing.TB) *Server {
 			t.Errorf("postgres: %v", err)
 		}
 	})
-	wait.Until(t, startTimeout, "PostgreSQL answers", func() error {
+	wait.Until(t, "PostgreSQL answers", func() error {
 		if err := p.Ended(); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func TestThread(t *testing.T) {
 	}
 	go start()
 	p := <-started
-	wait.Until(t, time.Minute, "the thread has ended", gone(thread), nil)
+	wait.Until(t, "the thread has ended", gone(thread), nil)
 	if err := p.Ended(); err != nil {
 		t.Error(err)
 	}
@@ -92,5 +92,5 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // it was killed
-	wait.Until(t, time.Minute, "the program has ended", gone(pid), nil)
+	wait.Until(t, "the program has ended", gone(pid), nil)
 }

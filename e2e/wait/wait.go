@@ -7,15 +7,20 @@ import (
 	"time"
 )
 
-// Interval is the pause between two looks at a condition.
-const Interval = 100 * time.Millisecond
+const (
+	// Interval is the pause between two looks at a condition.
+	Interval = 100 * time.Millisecond
+	// Limit bounds every wait, and what others may take that a test waits for:
+	// most of it takes seconds, and minutes on a machine that is busy.
+	Limit = 5 * time.Minute
+)
 
-// Until calls probe until it returns nil. After limit the test fails with what
+// Until calls probe until it returns nil. After Limit the test fails with what
 // was waited for, the last error of probe and what explain adds for a person
 // who looks for the cause; explain may be nil.
-func Until(t testing.TB, limit time.Duration, what string, probe func() error, explain func() string) {
+func Until(t testing.TB, what string, probe func() error, explain func() string) {
 	t.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(Limit)
 	for {
 		err := probe()
 		if err == nil {
@@ -25,7 +30,7 @@ func Until(t testing.TB, limit time.Duration, what string, probe func() error, e
 			if explain == nil {
 				explain = func() string { return "" }
 			}
-			t.Fatalf("%s: not within %s: %v\n%s", what, limit, err, explain())
+			t.Fatalf("%s: not within %s: %v\n%s", what, Limit, err, explain())
 		}
 		time.Sleep(Interval)
 	}
