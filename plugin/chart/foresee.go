@@ -29,17 +29,11 @@ var (
 		`|` + derive.FrameStart + `c(sha1|sha256|sha512|adler32|bcrypt|shuffle)([01]*)x([A-Za-z0-9+/]*?={0,2})` + derive.FrameEnd +
 		`|(?i:` + derive.FrameStart + `t([01]+)([aldpbui])(\d+|m?\d+tom?\d+)s(\d+)x[a-z0-9]{62}` + derive.FrameEnd + `)`)
 
-	// base64Runs are the texts that may be base64: with the alphabet of URLs too, but
-	// first without, as a prefix is often set off with a minus. A frame in base64 is
-	// longer than that.
-	base64Runs = []*regexp.Regexp{
-		regexp.MustCompile(`[A-Za-z0-9+/]{40,}={0,2}`),
-		regexp.MustCompile(`[A-Za-z0-9_-]{40,}={0,2}`),
-	}
 	base64Codes = []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding}
 )
 
-const leastBase64 = 40 // letters, see base64Runs
+// leastBase64 is how many letters of base64 are looked at: a frame has more.
+const leastBase64 = 40
 
 func (f foresight) text(text string) string {
 	// What the pattern finds, in any case, holds one of these.
@@ -132,11 +126,10 @@ func (f foresight) base64(text string) string {
 // inBase64 changes the texts in the base64 of a text. What becomes unforeseen is so as a
 // whole.
 func inBase64(text string, change func(decoded string) string) string {
-	if len(text) < leastBase64 {
-		return text
-	}
-	for _, runs := range base64Runs {
-		text = runs.ReplaceAllStringFunc(text, func(run string) string {
+	// With the alphabet of URLs too, but first without, as a prefix is often set off with a
+	// minus.
+	for _, others := range []string{"+/", "_-"} {
+		text = changeRuns(text, others, func(run string) string {
 			for _, code := range base64Codes {
 				decoded, err := code.DecodeString(run)
 				if err != nil {
@@ -155,6 +148,37 @@ func inBase64(text string, change func(decoded string) string) string {
 		})
 	}
 	return text
+}
+
+// changeRuns changes what may be base64 in a text: leastBase64 or more letters and digits, or
+// others, in a row, with the padding behind them.
+func changeRuns(text, others string, change func(run string) string) string {
+	var out strings.Builder
+	done := 0
+	for at := 0; at < len(text); {
+		end := at
+		for end < len(text) && (isAlphanumeric(text[end]) || strings.IndexByte(others, text[end]) >= 0) {
+			end++
+		}
+		if end-at >= leastBase64 {
+			for range 2 {
+				if end < len(text) && text[end] == '=' {
+					end++
+				}
+			}
+			if changed := change(text[at:end]); changed != text[at:end] {
+				out.WriteString(text[done:at])
+				out.WriteString(changed)
+				done = end
+			}
+		}
+		at = max(at+1, end)
+	}
+	return out.String() + text[done:]
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 // value is a decoded value with foreseen texts. Numbers become texts, since a

@@ -223,48 +223,60 @@ func addTo(list *fields, f derive.Field) {
 // halve.
 const leastDecoded = 4
 
-// decode finds the fields that depend on one group each, and returns the others. For each
-// digit of the groups' numbers, in binary, it renders with other values for those that have
-// it and for those that do not: a field changes in one of the two, which tells the digit.
+// decode finds the fields that depend on one group each, and returns the others. Each group
+// has a word of binary digits, and for each digit it renders with other values for the groups
+// whose word has it: the renders in which a field changes tell the word.
 func (r *replay) decode(groups [][]int, kind marking, base result, differing fields, depending []fields) (fields, error) {
 	if len(groups) < leastDecoded || len(differing) == 0 {
 		return differing, nil
 	}
-	var digits [][2]change
-	for digit := range bits.Len(uint(len(groups) - 1)) {
-		var with [2][][]int
+	words, length := codewords(len(groups))
+	digits := make([]change, length)
+	for digit := range digits {
+		var with [][]int
 		for i, group := range groups {
-			has := i >> digit & 1
-			with[has] = append(with[has], group)
-		}
-		var changed [2]change
-		for has := range with {
-			var known bool
-			var err error
-			if changed[has], known, err = r.differing(with[has], kind, base, differing); err != nil || !known {
-				return differing, err
+			if words[i]>>digit&1 == 1 {
+				with = append(with, group)
 			}
 		}
-		digits = append(digits, changed)
+		var known bool
+		var err error
+		if digits[digit], known, err = r.differing(with, kind, base, differing); err != nil || !known {
+			return differing, err
+		}
 	}
 	rest := fields{}
 	for _, f := range differing.sorted() {
-		number, known := 0, true
+		var word uint
 		for digit, changed := range digits {
-			without, with := changed[0].touches(f.Document, f.Path), changed[1].touches(f.Document, f.Path)
-			known = known && without != with
-			if with {
-				number |= 1 << digit
+			if changed.touches(f.Document, f.Path) {
+				word |= 1 << digit
 			}
 		}
-		if known && number < len(groups) {
-			addTo(&depending[number], f)
-			r.notes(groups[number], f, digits[0][number&1])
+		if i, known := slices.BinarySearch(words, word); known {
+			addTo(&depending[i], f)
+			r.notes(groups[i], f, digits[bits.TrailingZeros(word)])
 		} else {
 			rest.add(f.Document, f.Path)
 		}
 	}
 	return rest, nil
+}
+
+// codewords returns n numbers of as few binary digits as can be, in order, and how many those
+// are. In each the same odd number of digits is set: in what two of them set together there
+// are more, in what both set fewer, and in what just one of them sets an even number.
+func codewords(n int) (words []uint, length int) {
+	for len(words) < n {
+		length++
+		words = words[:0]
+		for word := range uint(1) << length {
+			if bits.OnesCount(word) == length/2|1 {
+				words = append(words, word)
+			}
+		}
+	}
+	return words[:n], length
 }
 
 // mostExact is how many groups there are at most where halve looks at each.

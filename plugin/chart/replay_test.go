@@ -192,3 +192,29 @@ func TestManyOfAKind(t *testing.T) {
 		})
 	}
 }
+
+// What changes with several groups, or with just one of two, must not be taken for what
+// changes with a third one.
+func TestCodewords(t *testing.T) {
+	t.Parallel()
+	for n, length := range map[int]int{1: 1, 4: 4, 5: 5, 10: 5, 11: 6, 16: 6, 20: 6, 35: 7, 56: 8, 126: 9, 130: 10, 252: 10} {
+		words, got := codewords(n)
+		if got != length || len(words) != n || !slices.IsSorted(words) {
+			t.Errorf("%d groups: got %d words of %d digits, want them in order, of %d digits: %b", n, len(words), got, length, words)
+		}
+		for i, one := range words {
+			for _, two := range words[:i] {
+				for _, both := range []uint{0, one | two, one & two, one ^ two} {
+					if _, found := slices.BinarySearch(words, both); found {
+						t.Errorf("%d groups: %b of %b and %b is a word", n, both, one, two)
+					}
+				}
+			}
+		}
+		for digit := range length {
+			if !slices.ContainsFunc(words, func(word uint) bool { return word>>digit&1 == 1 }) {
+				t.Errorf("%d groups: no word has digit %d", n, digit)
+			}
+		}
+	}
+}
