@@ -85,10 +85,11 @@ func benchmarkArchives(b *testing.B) {
 				theirs, _ := once(b, home, warn)
 				ratios = append(ratios, ours/theirs)
 			}
-			quotients = append(quotients, median(ratios))
-			if quotients[len(quotients)-1] >= slices.Max(quotients) {
+			quotient := median(ratios)
+			if len(quotients) == 0 || quotient > slices.Max(quotients) {
 				worst = filepath.Base(path)
 			}
+			quotients = append(quotients, quotient)
 		}
 		b.ReportMetric(median(quotients), "x")
 		b.ReportMetric(slices.Max(quotients), "worst-x")

@@ -155,7 +155,7 @@ func inBase64(text string, change func(decoded string) string) string {
 func changeRuns(text, others string, change func(run string) string) string {
 	var out strings.Builder
 	done := 0
-	for at := 0; at < len(text); {
+	for at := 0; at+leastBase64 <= len(text); {
 		end := at
 		for end < len(text) && (isAlphanumeric(text[end]) || strings.IndexByte(others, text[end]) >= 0) {
 			end++
